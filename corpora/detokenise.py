@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from accord.corpora.tokenise import EMOJI_JOINER, ENCLITICS, LOOSE_JOINER, RESPELLED, normalise
+from accord.errors import AccordError
 
 # No space after brackets and elided words (l'arbre, qu'il), none around a slash and a dash.
 OPENING = re.compile(r"[(\[{/]|--|.*\w'")
@@ -86,12 +87,12 @@ def _spans_respelled(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
         there = letters[at : at + len(own)]
         if not own or own != "".join(letter for letter, _ in there):
             rest = text[there[0][1][0] :] if there else ""
-            raise ValueError(f"expected the word {word!r} in {text!r}; found {rest[:30]!r}")
+            raise AccordError(f"expected the word {word!r} in {text!r}; found {rest[:30]!r}")
         found.append((there[0][1][0], there[-1][1][1]))
         at += len(own)
     if at < len(letters):
         rest = text[letters[at][1][0] :]
-        raise ValueError(f"expected no word after {' '.join(words)!r}; found {rest[:30]!r}")
+        raise AccordError(f"expected no word after {' '.join(words)!r}; found {rest[:30]!r}")
     return found
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from accord.errors import AccordError
+
 
 class TreebankRow(NamedTuple):
     """One row of a treebank sentence."""
@@ -46,7 +48,7 @@ VIEWS = {
 def words(rows: Iterable[tuple[str, str]], view: str) -> list[str]:
     """The forms of a treebank sentence that `view` (a key of VIEWS) counts as words."""
     if view not in VIEWS:
-        raise ValueError(f"unknown view {view!r}: expected one of {', '.join(VIEWS)}")
+        raise AccordError(f"unknown view {view!r}: expected one of {', '.join(VIEWS)}")
     chosen = VIEWS[view]
     return [form for form, kind in rows if kind in chosen]
 

@@ -13,6 +13,7 @@ from accord.corpora import conllu, formats, text
 from accord.corpora.sentence import Sentence, Tree, Unwanted, words
 from accord.corpora.text import CorpusError
 from accord.corpora.tokenise import normalise, tokenised
+from accord.errors import AccordError
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def read_words(
             yield sentence.id, _words(sentence)
     if split not in {None, *splits}:
         named = ", ".join(sorted(filter(None, splits))) or "none"
-        raise ValueError(f"{source}: expected a split of it ({named}), got {split}")
+        raise AccordError(f"{source}: expected a split of it ({named}), got {split}")
 
 
 def _words(sentence: Sentence) -> list[str]:

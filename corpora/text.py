@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from accord.corpora.sentence import Sentence
+from accord.errors import AccordError
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no text has it, but an escape can write it
 
 
-class CorpusError(ValueError):
+class CorpusError(AccordError):
     """A source that cannot be read; the message says what was expected and what was found."""
 
 
@@ -88,9 +89,9 @@ def parse_line(line: str) -> Any:
         found = json.loads(line)
         halves = "\\ud" in line.lower() and HALF.search(json.dumps(found, ensure_ascii=False))
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise AccordError("it is nested too deeply") from None
     if halves:
-        raise ValueError("it holds half of a character, a single surrogate")
+        raise AccordError("it holds half of a character, a single surrogate")
     return found
 
 

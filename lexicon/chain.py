@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.analysis import Analysis, Lexicon, Request, absent, moved, stack
 from accord.lexicon.closed import Closed
 from accord.lexicon.guesser import Guesser
@@ -163,7 +164,7 @@ class Chain(Lexicon):
         guesser: Lexicon | None = None,
     ):
         if join not in ("fallback", "union"):
-            raise ValueError(f"join is 'fallback' or 'union', not {join!r}")
+            raise AccordError(f"join is 'fallback' or 'union', not {join!r}")
         self.lexicons = tuple(lexicons)
         self.join = join
         self.guesser = guesser

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from accord.errors import AccordError
+
 AUXILIARIES = {"avoir", "être"}  # AUX or VERB by their use in Universal Dependencies
 
 
-class LexiconError(ValueError):
+class LexiconError(AccordError):
     """A lexicon, or a row of one, that cannot be used as it is."""
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.data import Sentences
 from accord.models.mass import checked_mass, log_sums
 from accord.models.phi import Features
@@ -14,7 +15,7 @@ Chance = torch.Generator | None  # what a draw depends on; torch's own if none i
 def needed(context: Tensor | None) -> Tensor:
     """The contexts, which this background needs; an error if there are none."""
     if context is None:
-        raise ValueError("context: expected those of the words, as b depends on them; got none")
+        raise AccordError("context: expected those of the words, as b depends on them; got none")
     return context
 
 
@@ -121,7 +122,7 @@ class Background(nn.Module):
     def check_made_for(self, features: Features) -> None:
         made_for = len(self.of_word), len(self.starts) - 1
         if made_for != (features.vocabulary_size, features.signature_count):
-            raise ValueError(
+            raise AccordError(
                 f"background: expected one for {features.vocabulary_size} words in "
                 f"{features.signature_count} signatures, "
                 f"got one for {made_for[0]} words in {made_for[1]}"

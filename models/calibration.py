@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from accord.errors import AccordError
 from accord.models.data import Sentences
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.mixture import likeliest_weights
@@ -28,7 +29,7 @@ def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
     """
     sharpness = log_linear_of(model).inverse_temperature
     if sharpness is None:
-        raise ValueError("temperature: expected an output that has one, to be fitted")
+        raise AccordError("temperature: expected an output that has one, to be fitted")
     before = float(sharpness)
 
     def loss(value: float) -> float:
@@ -71,7 +72,7 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
     output = log_linear_of(model)
     calibration, sharpness = output.calibration, output.inverse_temperature
     if calibration is None:
-        raise ValueError("calibration: expected an output that has one, to be fitted")
+        raise AccordError("calibration: expected an output that has one, to be fitted")
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
     seen = _octaves(model, output, calibration, valid)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.background import Background, Chance, needed
 from accord.models.data import Sentences
 from accord.models.log_linear import LogLinear, log_linear_of
@@ -65,7 +66,7 @@ class FrozenModelBackground(Background):
         super().__init__(features)
         signature = log_linear_of(model).signature.cpu().numpy()
         if not np.array_equal(signature, features.signature):
-            raise ValueError(
+            raise AccordError(
                 f"background: expected a model over the same {features.vocabulary_size} words and "
                 f"signatures, got one over {len(signature)} words"
             )

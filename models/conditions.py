@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.data import END, NO_WORD, ColumnShare, Sentences
 from accord.models.embedding import WordEmbedding
 from accord.models.model import Extra, Unconditioned
@@ -27,7 +28,7 @@ class Condition(Unconditioned):
     def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
         super().__init__(sizes, size)
         if not sizes:
-            raise ValueError("condition: expects labels of the sentences, found none")
+            raise AccordError("condition: expects labels of the sentences, found none")
         self.dropout = dropout
         self.share: ColumnShare | None = None
         self.weight = nn.Parameter(torch.zeros(sum(sizes), size))
@@ -58,11 +59,11 @@ class Condition(Unconditioned):
 
     def _checked(self, labels: Tensor) -> Tensor:
         if labels.shape[2:] != self.sizes.shape:
-            raise ValueError(
+            raise AccordError(
                 f"labels: expected one of each of {len(self.sizes)} kinds, got {labels.shape[2]}"
             )
         if labels.device.type == "cpu" and (labels > self.sizes).any():  # a GPU is not waited for
-            raise ValueError(
+            raise AccordError(
                 f"labels: expected numbers up to {self.sizes.tolist()}, got "
                 f"{labels.flatten(0, 1).amax(0).tolist()}"
             )

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.checks import check_range
 from accord.models.data import END, Sentences, preceding
 
@@ -93,7 +94,7 @@ def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> l
         is_there = column[at] != NOTHING
         at, node = at[is_there], node[is_there]
         if not len(at):
-            raise ValueError(
+            raise AccordError(
                 f"order: expected a text with contexts of {len(levels)} parts, found none"
             )
         contexts, node = np.unique(pack(node, column[at], words), return_inverse=True)
@@ -123,19 +124,19 @@ def nodes_of(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np
 
 def check(sentences: Sentences, order: int, words: int) -> None:
     if order < 1:
-        raise ValueError(f"order: expected 1 or more, got {order}")
+        raise AccordError(f"order: expected 1 or more, got {order}")
     if not len(sentences.ids):
-        raise ValueError("sentences: expected text to count, got none")
+        raise AccordError("sentences: expected text to count, got none")
     longest = int(sentences.lengths.max()) + 1
     if order > longest:
-        raise ValueError(
+        raise AccordError(
             f"order: expected at most {longest}, the longest sentence with its start; got {order}"
         )
     check_range("sentences", "word ids", sentences.ids, 0, words)
     last = sentences.ids[np.cumsum(sentences.lengths) - 1]
     if (last != END).any():
         at = int(np.argmax(last != END))
-        raise ValueError(
+        raise AccordError(
             f"sentences: expected END, {END}, to close each; sentence {at} has {last[at]}"
         )
 

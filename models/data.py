@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from accord.errors import AccordError
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -266,7 +268,7 @@ def windows(
     Sentences are shuffled, or whole documents.
     """
     if recipe.text == "documents" and sentences.documents is None:
-        raise ValueError("train.text: documents expects a corpus that has some; it has sentences")
+        raise AccordError("train.text: documents expects a corpus that has some; it has sentences")
     if recipe.text != "documents":
         sentences = sentences.alone()
     starts, lengths = sentences.texts()

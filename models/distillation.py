@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.data import Sentences
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.mixture import likeliest_weights
@@ -90,7 +91,7 @@ class Distillation(LossTerm):
 
     def of_batch(self, positions: np.ndarray) -> Taught:
         if self.text is None:
-            raise ValueError("teachers: expected `prepare` to be called before the first step")
+            raise AccordError("teachers: expected `prepare` to be called before the first step")
         return self.text.at(positions)
 
     def forward(self, loss: Tensor, seen: Seen, *taught: Tensor) -> Tensor:
@@ -151,7 +152,7 @@ def _may_teach(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.nd
 def _weights(teachers: Sequence[LanguageModel], may: np.ndarray, valid: Sentences) -> np.ndarray:
     """The weight of each teacher in their mixture: (M × 1)."""
     if not may.any(axis=0).all():
-        raise ValueError(
+        raise AccordError(
             "teacher: expected some that have not read each part of the training text; all of "
             "these left a part out (train.folds), and some parts none of them did"
         )

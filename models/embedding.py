@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from accord.errors import AccordError
 from accord.models.common.checks import check_words
 from accord.models.common.registry import Choice, parted
 from accord.models.data import in_a_row
@@ -104,7 +105,7 @@ def tied_weight(weight: nn.Parameter | None, width: int, size: int) -> nn.Parame
     if weight is None:
         return new_weight(width, size)
     if tuple(weight.shape) != (width, size):
-        raise ValueError(
+        raise AccordError(
             f"weight: expected {width} features × {size} to tie; got {tuple(weight.shape)}"
         )
     return weight
@@ -240,7 +241,7 @@ def embedding(
     """ψ: of features by default Φ's, of each word by itself, or of its letters."""
     name, _ = parted(choice)
     if name != "features" and tied:
-        raise ValueError(
+        raise AccordError(
             f"input: {name} cannot be tied to an output over features; expected tied: false"
         )
     return INPUTS.make(choice, WordsRead(features, psi, size, dropouts))
@@ -251,9 +252,9 @@ def features(read: WordsRead) -> FeatureEmbedding:
     phi = read.features
     psi = phi if read.psi is None else read.psi
     if not isinstance(psi, Features):
-        raise ValueError("psi: expected features of words, got their letters")
+        raise AccordError("psi: expected features of words, got their letters")
     if psi.vocabulary_size != phi.vocabulary_size:
-        raise ValueError(
+        raise AccordError(
             f"psi: expected {phi.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
         )
     return FeatureEmbedding(psi, read.size, **read.dropouts)
@@ -278,7 +279,7 @@ class EndsOfWords(nn.Module):
     def __init__(self, ends: np.ndarray | None):
         super().__init__()
         if ends is None:
-            raise ValueError(
+            raise AccordError(
                 "encoder: expected a model of letters or pieces, whose words have ends "
                 "(encode.merges), for an encoder with a clock of words"
             )

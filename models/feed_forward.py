@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from accord.errors import AccordError
 from accord.models.data import State
 from accord.models.encoder import LSTM, Encoder, Layers, VariationalDropout
 
@@ -25,7 +26,7 @@ class Window(Encoder):
     ):
         super().__init__()
         if order < 1:
-            raise ValueError(f"encoder: window.order: expected 1 or more, got {order}")
+            raise AccordError(f"encoder: window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         widths = [order * inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
@@ -64,7 +65,7 @@ class LSTMWindow(Encoder):
     ):
         super().__init__()
         if order < 1:
-            raise ValueError(f"encoder: lstm-window.order: expected 1 or more, got {order}")
+            raise AccordError(f"encoder: lstm-window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         self.within = _WindowLSTM(inputs, hidden, outputs, layers)
         self.within.dropout = _WindowDropout(dropout, every_step=True)
@@ -146,9 +147,9 @@ class Transformer(Encoder):
         heads = max(1, hidden // HEAD) if heads is None else heads
         for name, number in (("heads", heads), ("reach", reach)):
             if number < 1:
-                raise ValueError(f"encoder: transformer.{name}: expected 1 or more, got {number}")
+                raise AccordError(f"encoder: transformer.{name}: expected 1 or more, got {number}")
         if hidden % (2 * heads):
-            raise ValueError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
+            raise AccordError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
         self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
         self.layers: Layers[_TransformerLayer] = Layers(
             _TransformerLayer(hidden, dropout, heads, reach) for _ in range(layers)

@@ -6,6 +6,7 @@ from functools import cache, partial
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.background import Background
 from accord.models.common.checks import check_words
 from accord.models.common.device import Aside, apart, side_by_side, times_rows
@@ -186,7 +187,7 @@ def log_linear_of(model: nn.Module) -> LogLinear:
     """The output of a model, if its score is a sum over features."""
     output = getattr(model, "output", model)
     if not isinstance(output, LogLinear):
-        raise ValueError(
+        raise AccordError(
             f"expected a model with a log-linear output, which is a sum over features; "
             f"got {type(output).__name__}"
         )

@@ -6,6 +6,7 @@ Needs numpy only: b is counted in the stage `background`, and a compact model ma
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord.errors import AccordError
 from accord.models.counts import discount
 
 
@@ -13,13 +14,13 @@ def checked_mass(given: ArrayLike, words: int) -> np.ndarray:
     """The mass in double precision; an error names a bad entry."""
     mass = np.asarray(given, dtype=np.float64)
     if mass.shape != (words,):
-        raise ValueError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
+        raise AccordError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
     wrong = ~(np.isfinite(mass) & (mass >= 0))
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise ValueError(f"mass: expected finite numbers ≥ 0, got {mass[at]} at index {at}")
+        raise AccordError(f"mass: expected finite numbers ≥ 0, got {mass[at]} at index {at}")
     if not mass.any():
-        raise ValueError(f"mass: expected a positive sum, got {words} zeros")
+        raise AccordError(f"mass: expected a positive sum, got {words} zeros")
     return mass
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.data import Model, Sentences
 
 ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
@@ -31,7 +32,7 @@ def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> 
     found = [part.log_distributions(sentences).float().cpu() for part in parts]
     widths = sorted({log_p.shape[1] for log_p in found})
     if len(widths) > 1:
-        raise ValueError(f"expected models over one vocabulary, got some over {widths} words")
+        raise AccordError(f"expected models over one vocabulary, got some over {widths} words")
     return torch.stack(found)
 
 

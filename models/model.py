@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.background import Background
 from accord.models.common.registry import Choice, parted
 from accord.models.data import Sentences, State, begin_alike
@@ -75,7 +76,7 @@ def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape: float) -> E
     if weight_dropout:
         kind, _ = parted(choice)
         if "weight_dropout" not in inspect.signature(ENCODERS[kind]).parameters:
-            raise ValueError(
+            raise AccordError(
                 f"weight_dropout: a {kind} trains no recurrent weights to drop; expected 0"
             )
         shape["weight_dropout"] = weight_dropout
@@ -140,7 +141,7 @@ class Seen(NamedTuple):
     def scored(self) -> ScoredSignatures:
         """The scored classes; an error if the output has none."""
         if self.classes is None:
-            raise ValueError(f"expected a log-linear output, got {type(self.output).__name__}")
+            raise AccordError(f"expected a log-linear output, got {type(self.output).__name__}")
         return self.classes
 
 

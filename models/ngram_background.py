@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.background import Background, needed
 from accord.models.counts import History, check, count_after, last_words
 from accord.models.data import Sentences
@@ -56,7 +57,7 @@ class NGramBackground(Background):
         self.is_plain = history is None
         self.history = history or partial(last_words, reach=ngrams.order - 1)
         if ngrams.words != features.vocabulary_size:
-            raise ValueError(
+            raise AccordError(
                 f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
             )
         self.ngrams, self.masses = ngrams, masses

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, AdamW, Optimizer, RMSprop
 
+from accord.errors import AccordError
 from accord.models.recipe import Recipe
 from accord.models.training_parts import OPTIMISERS
 
@@ -93,7 +94,9 @@ class MuonAndAdamW:
         learning = {name: each for name, each in model.named_parameters() if each.requires_grad}
         inside = {n for n, each in learning.items() if n.startswith("encoder.") and each.ndim == 2}
         if not inside:
-            raise ValueError("optimiser: muon expects an encoder that trains matrices; it has none")
+            raise AccordError(
+                "optimiser: muon expects an encoder that trains matrices; it has none"
+            )
         others = [each for name, each in learning.items() if name not in inside]
         others += further
         matrices = [learning[name] for name in sorted(inside)]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
@@ -59,13 +60,13 @@ class Features:
         object.__setattr__(self, "vectors", _matrix(self.vectors, "vectors"))
         _check_rows(self.indptr, self.indices, self.values, self.sparse_count)
         if len(self.vector) != self.signature_count:
-            raise ValueError(
+            raise AccordError(
                 f"vector: expected {self.signature_count} rows, one per signature; "
                 f"got {len(self.vector)}"
             )
         check_range("vector", "rows of vectors", self.vector, 0, len(self.vectors))
         if not self.vocabulary_size:
-            raise ValueError("signature: expected at least one word, got none")
+            raise AccordError("signature: expected at least one word, got none")
         check_range("signature", "signatures", self.signature, 0, self.signature_count)
 
     @property
@@ -186,7 +187,7 @@ class Features:
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
         """The group of each signature, from the groups of its words, which must agree."""
         if len(group) != self.vocabulary_size:
-            raise ValueError(
+            raise AccordError(
                 f"{name}: expected {self.vocabulary_size} numbers, one per word; got {len(group)}"
             )
         of_signature = np.zeros(self.signature_count, np.int64)
@@ -195,7 +196,7 @@ class Features:
         if differs.any():
             word = int(np.argmax(differs))
             signature = self.signature[word]
-            raise ValueError(
+            raise AccordError(
                 f"{name}: expected one group in signature {signature}, word {word} is in "
                 f"{group[word]}, others like it in {of_signature[signature]}; "
                 f"features.split_by({name}) separates them"
@@ -229,7 +230,7 @@ def _canonical(
         repeated = np.flatnonzero(same_row & (np.diff(indices) == 0))
         if len(repeated):
             at = repeated[0]
-            raise ValueError(f"indices: row {row[at]} names feature {indices[at]} twice")
+            raise AccordError(f"indices: row {row[at]} names feature {indices[at]} twice")
     return indptr, indices, values
 
 
@@ -240,21 +241,21 @@ def _ends(lengths: np.ndarray) -> np.ndarray:
 def _vector(given: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
     array = np.asarray(given)
     if array.ndim != 1:
-        raise ValueError(f"{name}: expected one dimension, got the shape {array.shape}")
+        raise AccordError(f"{name}: expected one dimension, got the shape {array.shape}")
     if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name}: expected whole numbers, got {array.dtype}")
+        raise AccordError(f"{name}: expected whole numbers, got {array.dtype}")
     return np.ascontiguousarray(array, dtype=kind)
 
 
 def _matrix(given: ArrayLike, name: str) -> np.ndarray:
     array = np.asarray(given)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
-        raise ValueError(
+        raise AccordError(
             f"{name}: expected a matrix of numbers, got {array.dtype} of the shape {array.shape}"
         )
     if not np.isfinite(array).all():
         at = tuple(int(each[0]) for each in np.nonzero(~np.isfinite(array)))
-        raise ValueError(f"{name}: expected finite numbers, got {array[at]} at index {at}")
+        raise AccordError(f"{name}: expected finite numbers, got {array[at]} at index {at}")
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
@@ -263,18 +264,18 @@ def _check_rows(
 ) -> None:
     if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
         ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
-        raise ValueError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
+        raise AccordError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
     if (np.diff(indptr) < 0).any():
         at = int(np.argmax(np.diff(indptr) < 0))
-        raise ValueError(f"indptr: expected to rise, falls after index {at}")
+        raise AccordError(f"indptr: expected to rise, falls after index {at}")
     if len(values) != len(indices):
-        raise ValueError(
+        raise AccordError(
             f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
         )
     check_range("indices", "features", indices, 0, feature_count)
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"values: expected finite numbers, got {values[at]} at index {at}")
+        raise AccordError(f"values: expected finite numbers, got {values[at]} at index {at}")
 
 
 # The parameters of a language model that have a row for each feature.
@@ -318,7 +319,7 @@ def by_name(
     for parameter in BY_FEATURE & tensors.keys():
         found = tensors[parameter]
         if len(found) != len(before):
-            raise ValueError(
+            raise AccordError(
                 f"{parameter}: expected {len(before):,} rows, one per feature; got {len(found):,}"
             )
         grown[parameter] = found.new_zeros(len(after), *found.shape[1:])

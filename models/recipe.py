@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Annotated, Any, Literal, Self
 
+from accord.errors import AccordError
 from accord.models.common.checks import expect, expect_at_least
 from accord.models.common.registry import Choice, check_parts, parted, parts_chosen, put_on
 from accord.models.parts import CONDITIONS, ENCODERS, INPUTS, OUTPUTS
@@ -316,7 +317,7 @@ def _moved(found: dict[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
                 found[place] = put_on(choice, {name: value})
             elif idle is not ANY and value != idle:
                 having = [each for each, part in registry.parts().items() if name in part.settings]
-                raise ValueError(f"{key}: expected {place}: {' or '.join(having)}, got {kind}")
+                raise AccordError(f"{key}: expected {place}: {' or '.join(having)}, got {kind}")
     return found
 
 
@@ -373,7 +374,7 @@ def _checked_phases(phases: Any) -> dict[str, dict]:
         try:
             found[name] = parted(PHASES.checked({"kind": name, **settings}))[1]
         except ValueError as error:
-            raise ValueError(f"phases: {error}") from None
+            raise AccordError(f"phases: {error}") from None
     return {name: found[name] for name in PHASES.in_order(found)}
 
 
@@ -382,7 +383,7 @@ def _checked_losses(losses: Any) -> dict[str, float]:
     expect("losses", isinstance(losses, dict), "names with weights", losses)
     for name in losses:
         if name not in LOSSES:
-            raise ValueError(f"losses: expected one of {', '.join(LOSSES)}, found {name!r:.100}")
+            raise AccordError(f"losses: expected one of {', '.join(LOSSES)}, found {name!r:.100}")
     _expect_weights("losses", losses)
     return {name: float(losses[name]) for name in LOSSES.in_order(losses) if losses[name]}
 

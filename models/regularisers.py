@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.common.device import log_softmax_at, sum_of_rows, times_rows
 from accord.models.data import Sentences
 from accord.models.log_linear import LogLinear, log_linear_of
@@ -158,7 +159,7 @@ class FeatureTask(LossTerm):
         super().__init__()
         psi = model.psi
         if not isinstance(psi, Features):
-            raise ValueError(
+            raise AccordError(
                 "losses.features: expected features that words are read by and not predicted by "
                 "(featurise.predict), found none"
             )

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from accord.errors import AccordError
 from accord.models.background import Background, Unigram
 from accord.models.common.checks import check_words
 from accord.models.embedding import FeatureEmbedding, FeatureProduct, tied_weight
@@ -112,7 +113,7 @@ class OutputContext:
     def unigram(self) -> Unigram:
         """The background; an error if it depends on the context."""
         if not isinstance(self.background, Unigram):
-            raise ValueError(
+            raise AccordError(
                 f"output: {self.output} cannot use a background that depends on the context; "
                 f"expected background.kind: unigram or uniform"
             )
@@ -214,7 +215,7 @@ def self_normalised(
 ) -> SignatureOutput:
     """A softmax that is trained to have Z near 1; its probabilities are normalised all the same."""
     if penalty < 0:
-        raise ValueError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
+        raise AccordError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
     return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))
 
 
@@ -277,7 +278,7 @@ def adaptive(given: OutputContext) -> SignatureOutput:
 
 def background(given: OutputContext) -> NoReturn:
     """The background b by itself, so that nothing is trained."""
-    raise ValueError(
+    raise AccordError(
         "output: background is b by itself, without a network; a model of subwords, or one that "
         "is the background of another, has none to take its place"
     )

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load
 from torch import nn
 
+from accord.errors import AccordError
 from accord.models.calibration import fit_calibration, fit_temperature
 from accord.models.checkpoint import Checkpoints, TrainingState, WeightAverage, parse
 from accord.models.common.device import (
@@ -232,7 +233,7 @@ class Trainer:
         """Reject a checkpoint of another recipe: no recipe would describe the result."""
         for key, value in self.recipe.identity().items():
             if recipe.get(key) != value:
-                raise ValueError(
+                raise AccordError(
                     f"{self.folder} has a training with {key} {recipe.get(key)!r}, which cannot go "
                     f"on with {value!r}; remove its checkpoints to start anew"
                 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from accord.errors import AccordError
 from accord.models.common.checks import expect, expect_at_least
 from accord.models.common.registry import Choice, Part, Registry, Setting, check_parts, parted
 from accord.models.parts import HISTORIES, SMOOTHINGS
@@ -52,15 +53,17 @@ class CorpusParams:
             is_amount = 0 <= value < 1 or (value >= 1 and value == int(value))
             expect(key, is_amount, "a share below 1 or a number of sentences", value)
         if SOURCE in self.labels and len(self.source) == 1:
-            raise ValueError(f"labels: {SOURCE} expects several sources, found one")
+            raise AccordError(f"labels: {SOURCE} expects several sources, found one")
         if len({*self.labels}) < len(self.labels):
-            raise ValueError(f"labels: expected names that differ, found {', '.join(self.labels)}")
+            raise AccordError(f"labels: expected names that differ, found {', '.join(self.labels)}")
         if not self.source:
-            raise ValueError("source: expected a source, or several, found none")
+            raise AccordError("source: expected a source, or several, found none")
         for key in ("source", "pretraining"):
             sources = getattr(self, key) or ()
             if len({*sources}) < len(sources):
-                raise ValueError(f"{key}: expected sources that differ, found {', '.join(sources)}")
+                raise AccordError(
+                    f"{key}: expected sources that differ, found {', '.join(sources)}"
+                )
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ class BackgroundParams:
         check_parts(self)
         expect_at_least(1, self, "order", "spelling_order")
         if (self.kind == "arpa") != (self.arpa is not None):
-            raise ValueError(
+            raise AccordError(
                 f"arpa: expected the path of a file for kind: arpa, and for no other; "
                 f"found {self.arpa} for {self.kind}"
             )

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.background import Background
 from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import whole
@@ -28,14 +29,14 @@ NEVER = -99.0  # the logarithm by which ARPA files say that a word is never pred
 
 def check_forms(forms: Sequence[str], words: int) -> None:
     if len(forms) != words or len(set(forms)) != words:
-        raise ValueError(
+        raise AccordError(
             f"forms: expected {words} different words, got {len(set(forms))} among {len(forms)}"
         )
     if forms[END] != STOP:
-        raise ValueError(f"forms: expected '{STOP}' for word {END}, got '{forms[END]}'")
+        raise AccordError(f"forms: expected '{STOP}' for word {END}, got '{forms[END]}'")
     for number, form in enumerate(forms):
         if not form or form == START or any(character in " \t\r\n\0" for character in form):
-            raise ValueError(
+            raise AccordError(
                 f"forms: expected words without blanks, and no {START}, as ARPA separates words "
                 f"by blanks; got {form!r} for word {number}"
             )
@@ -77,7 +78,7 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
     unigrams = listed[0]
     if len(unigrams.ids) != len(forms):
         missing = np.setdiff1d(np.arange(len(forms)), unigrams.ids)[0]
-        raise ValueError(
+        raise AccordError(
             f"{path}: expected all {len(forms)} words of the vocabulary among the 1-grams; "
             f"'{forms[missing]}' is missing"
         )
@@ -220,7 +221,7 @@ def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table[n
         again = np.flatnonzero(keys[1:] == keys[:-1])
         if len(again):
             first, second = ngrams.lines[order][again[0] : again[0] + 2]
-            raise ValueError(
+            raise AccordError(
                 f"{path}, line {second}: expected each n-gram once, found that of line {first}"
             )
         backoff = np.ones(len(contexts[length]))

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.background import Background, Chance, needed
 from accord.models.data import Sentences
 from accord.models.mass import checked_mass, log_sums
@@ -74,7 +75,7 @@ class LabelledUnigram(Background):
 def counted_by_label(text: Sentences, labels: int, prior: np.ndarray, weight: float) -> np.ndarray:
     """b(C, x) = λ·c(C, x)/c(C) + (1 − λ)·b(x), for no label and each label: (1 + labels × V)."""
     if text.labels is None:
-        raise ValueError("background.kind: labelled expects labels; set corpus.labels")
+        raise AccordError("background.kind: labelled expects labels; set corpus.labels")
     prior = prior / prior.sum()
     of_words = np.repeat(text.labels[:, 0], text.lengths)
     rows = [prior]
@@ -135,7 +136,7 @@ class CharacterAutomaton:
         for state, weight in self.final.items():
             final[number[state]] = weight
         if (np.abs(np.linalg.eigvals(matrix)) >= 1 - 1e-12).any():
-            raise ValueError("automaton: the weights of all strings have no finite sum")
+            raise AccordError("automaton: the weights of all strings have no finite sum")
         return float(np.linalg.solve(np.eye(len(states)) - matrix, final)[number[0]])
 
     @classmethod
@@ -195,7 +196,7 @@ class CharacterAutomaton:
                 else:
                     arcs.append((int(parts[0]), parts[2], int(parts[1]), math.exp(-cost)))
             except (ValueError, IndexError):
-                raise ValueError(
+                raise AccordError(
                     f"{path}, line {place}: expected state, next state, character, character and "
                     f"weight, or a final state and its weight; found {line!r:.100}"
                 ) from None
@@ -209,7 +210,7 @@ def weighed(
     weights = np.array([automaton.weight(form) for form in forms])
     written = ~is_special
     if not weights[written].any():
-        raise ValueError("automaton: it accepts no word of the vocabulary")
+        raise AccordError("automaton: it accepts no word of the vocabulary")
     found = mass / mass.sum()
     of_written = found[written].sum()
     found[written] = weights[written] / weights[written].sum() * of_written

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.vectors import kmeans
 from accord.models.common.checks import expect_at_least
 from accord.models.composed import BackgroundOnly, Backward, pseudo_log_likelihood
@@ -90,7 +91,7 @@ class Conversion:
     def __post_init__(self):
         expect_at_least(1, self, "order", "samples", "states")
         if self.states and (self.order or self.prune is not None):
-            raise ValueError("--states: expected no --order and no --prune, which are of n-grams")
+            raise AccordError("--states: expected no --order and no --prune, which are of n-grams")
 
 
 def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
@@ -102,7 +103,7 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
     if path.exists():
         raise FileExistsError(f"{path} is there already: choose another file or remove it")
     if how.states and not path.name.endswith(TEXT):
-        raise ValueError(
+        raise AccordError(
             f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
         )
     model = load_trained(FullEncoding(artefacts))
@@ -112,7 +113,7 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
         return path
     if _is_plain(model):
         if how.order or how.samples:
-            raise ValueError(
+            raise AccordError(
                 f"{path}: the model is made of n-grams already, of order "
                 f"{model.background.ngrams.order}: expected no --order and no --samples"
             )
@@ -139,7 +140,7 @@ def _is_plain(model: Model) -> bool:
 
 def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> NGrams:
     if not isinstance(model, LanguageModel | BackgroundOnly):
-        raise ValueError("n-grams of words: expected a model over words, got one of subwords")
+        raise AccordError("n-grams of words: expected a model over words, got one of subwords")
     order = how.order or ORDER
     if how.samples is None:
         text = read_text(artefacts["encode"], "train")
@@ -147,7 +148,7 @@ def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> 
             asked = NextWord(in_torch(model), WordValues.none(words))
             return own_ngrams(asked, text, order, words, advance)
     if isinstance(model, BackgroundOnly):
-        raise ValueError("--samples: expected a network to draw from, got a background alone")
+        raise AccordError("--samples: expected a network to draw from, got a background alone")
     return _counted(_drawn(model, how.samples), artefacts, order)
 
 
@@ -161,7 +162,7 @@ def _write_states(
 ) -> None:
     """The automaton of a network's hidden states, as they are in the training text or its own."""
     if not isinstance(model, LanguageModel):
-        raise ValueError("--states: expected a network over words, whose hidden states are known")
+        raise AccordError("--states: expected a network over words, whose hidden states are known")
     text = _drawn(model, how.samples) if how.samples else read_text(artefacts["encode"], "train")
     with _shown(len(text.ids)) as advance:
         found = clustered(model, text, how.states, len(forms), advance)
@@ -244,7 +245,7 @@ class _Nothing:
         self.path = path
 
     def __getattr__(self, part: str) -> None:
-        raise ValueError(
+        raise AccordError(
             f"{self.path} has probabilities alone: expected a run, or an exported model's folder"
         )
 
@@ -265,7 +266,7 @@ class ArpaWords:
         found = [self.known.get(_written(word), -1) for word in words]
         if -1 in found and not self.is_open:
             lacking = words[found.index(-1)]
-            raise ValueError(f"'{lacking}' is not in this file, which has no {UNKNOWN} for it")
+            raise AccordError(f"'{lacking}' is not in this file, which has no {UNKNOWN} for it")
         return np.array([UNKNOWN_ID if number < 0 else number for number in found], np.int64)
 
 
@@ -278,7 +279,7 @@ def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
     loaded = load_trained(FullEncoding(scored.folders))
     network = getattr(loaded, "model", loaded)  # which a model of subwords has within
     if isinstance(network, BackgroundOnly):
-        raise ValueError(f"{scored.name}: expected a network, whose weights can be zero")
+        raise AccordError(f"{scored.name}: expected a network, whose weights can be zero")
     spelling, rows = load_spelling(scored.folders["background"]), []
     for share in sorted({0.0, *shares}):
         prune(network, share)
@@ -302,14 +303,14 @@ def both_directions(forward: str, backward: str) -> pd.DataFrame:
     models = [load_trained(FullEncoding(each.folders)) for each in (ahead, behind)]
     one, other = models
     if not isinstance(one, LanguageModel) or not isinstance(other, Backward):
-        raise ValueError(
+        raise AccordError(
             f"expected a network that reads words forwards and one with train.text: backward, got "
             f"{type(one).__name__} and {type(other).__name__}"
         )
     encoded = ahead.folders["encode"]
     for split in held_out(encoded):
         if not is_same_text(encoded, behind.folders["encode"], split):
-            raise ValueError(f"{forward} and {backward}: expected models of the same {split} text")
+            raise AccordError(f"{forward} and {backward}: expected models of the same {split} text")
     prior = FullEncoding(ahead.folders).mass()
     rows = []
     for split in held_out(encoded):

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from accord.errors import AccordError
 from accord.models.data import State
 from accord.models.encoder import (
     Encoder,
@@ -73,9 +74,9 @@ class SCRN(Stacked):
     ):
         super().__init__()
         if slow < 1:
-            raise ValueError(f"encoder: scrn.slow: expected 1 or more, got {slow}")
+            raise AccordError(f"encoder: scrn.slow: expected 1 or more, got {slow}")
         if not 0 <= alpha < 1:
-            raise ValueError(f"encoder: scrn.alpha: expected from 0 to under 1, got {alpha}")
+            raise AccordError(f"encoder: scrn.alpha: expected from 0 to under 1, got {alpha}")
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers = Layers(
             _ScrnLayer(read, hidden, out, weight_dropout, slow, alpha)
@@ -150,7 +151,7 @@ class Mogrifier(Stacked):
     ):
         super().__init__()
         if not 0 <= rounds <= MOST_ROUNDS:
-            raise ValueError(
+            raise AccordError(
                 f"encoder: mogrifier.rounds: expected 0 to {MOST_ROUNDS}, got {rounds:,}"
             )
         widths = [inputs, *[hidden] * (layers - 1), outputs]
@@ -366,7 +367,7 @@ class Subsampling(Encoder):
     ):
         super().__init__()
         if every < 1:
-            raise ValueError(f"encoder: subsampling.every: expected 1 or more, got {every}")
+            raise AccordError(f"encoder: subsampling.every: expected 1 or more, got {every}")
         self.every = every
         self.fast = RecurrentLayer("lstm", inputs, hidden, weight_dropout)
         widths = [every * hidden, *[hidden] * max(1, layers - 1)]

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.calibration import golden_section
 from accord.models.data import Sentences
 from accord.models.encoder import Recurrent, RecurrentLayer
@@ -214,7 +215,7 @@ def widen(wide: LanguageModel, narrow: LanguageModel) -> None:
     read is as it was drawn, so that they differ, and all learn.
     """
     if not isinstance(wide.encoder, Recurrent):
-        raise ValueError(
+        raise AccordError(
             f"growth: expected an encoder of elman, gru, irnn or lstm layers to widen, got "
             f"{wide.recipe.encoder}"
         )
@@ -245,7 +246,7 @@ def _put_weight(learned: Tensor, weight: nn.Parameter, gates: int) -> None:
 def prune(model: nn.Module, share: float) -> None:
     """Set the smallest weights of each matrix to zero, by their share; biases stay."""
     if not 0 <= share < 1:
-        raise ValueError(f"share: expected from 0 to under 1, got {share}")
+        raise AccordError(f"share: expected from 0 to under 1, got {share}")
     for weight in model.parameters():
         zeros = int(share * weight.numel())
         if weight.ndim < 2 or not zeros:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.background import Background, needed
 from accord.models.counts import NOTHING, last_words
 from accord.models.data import END, Sentences
@@ -26,7 +27,9 @@ from accord.models.phi import Features
 def classes(given: HistoryContext) -> "ClassBackground":
     """The classes of the last words (Brown et al. 1992), those of `encode.classes`."""
     if given.classes is None:
-        raise ValueError("background.history: classes expects classes of words; set encode.classes")
+        raise AccordError(
+            "background.history: classes expects classes of words; set encode.classes"
+        )
     words = given.features.vocabulary_size
     others = given.classes[np.arange(words) != END]
     of_word = np.zeros(words, np.int64)  # the sentence's end has a class of its own
@@ -133,7 +136,7 @@ def factored(
     trust them twice.
     """
     if given.factors is None:
-        raise ValueError("background.history: factored is of words; a model of subwords has none")
+        raise AccordError("background.history: factored is of words; a model of subwords has none")
     named = [given.factors[name] for name in factors.split()]
 
     def history(sentences: Sentences) -> Iterator[np.ndarray]:

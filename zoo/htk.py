@@ -21,6 +21,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from accord.corpora.text import lines
+from accord.errors import AccordError
 from accord.pipeline.correct.nbest import Arc, Lattice
 
 NULL = "!NULL"
@@ -43,10 +44,10 @@ def fields_of(line: str) -> dict[str, str]:
     while at < len(line) and line[at] != "#":
         field = FIELD.match(line, at)
         if field is None:
-            raise ValueError(f"expected NAME=VALUE, found {line[at : at + 40]!r}")
+            raise AccordError(f"expected NAME=VALUE, found {line[at : at + 40]!r}")
         name = SHORT.get(field[1], field[1])
         if name in found:
-            raise ValueError(f"expected {name}= once in a line")
+            raise AccordError(f"expected {name}= once in a line")
         found[name] = _plain(field[2])
         at = field.end()
     return found
@@ -63,14 +64,14 @@ def number_of(name: str, value: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"expected a finite number, found {name}={value[:40]}")
+        raise AccordError(f"expected a finite number, found {name}={value[:40]}")
     return number
 
 
 def whole_number_of(name: str, fields: dict[str, str]) -> int:
     value = fields.get(name, "nothing")
     if not value.isdecimal() or len(value) > 18:
-        raise ValueError(f"expected {name}= and a whole number, found {value[:40]}")
+        raise AccordError(f"expected {name}= and a whole number, found {value[:40]}")
     return int(value)
 
 
@@ -80,7 +81,7 @@ def _plain(value: str) -> str:
     try:
         plain = ESCAPE.sub(_meant, inside.encode()).decode()
     except ValueError:
-        raise ValueError(f"expected bytes of UTF-8, found {value[:40]!r}") from None
+        raise AccordError(f"expected bytes of UTF-8, found {value[:40]!r}") from None
     return " ".join(plain.split())
 
 
@@ -112,7 +113,7 @@ def read_lattices(path: Path) -> list[Lattice]:
         blocks[-1].append((number, line))
         was_body = is_body
     if not blocks:
-        raise ValueError(f"{path}: expected lattices, but there is none")
+        raise AccordError(f"{path}: expected lattices, but there is none")
     return [_lattice(path, place, block) for place, block in enumerate(blocks, start=1)]
 
 
@@ -134,7 +135,7 @@ def _lattice(path: Path, place: int, block: list[tuple[int, str]]) -> Lattice:
         lattice = read.lattice(name)
         lattice.nbest(1)  # or an error: there must be a path
     except ValueError as error:
-        raise ValueError(f"{path}, line {number}: {error}") from None
+        raise AccordError(f"{path}, line {number}: {error}") from None
     return lattice
 
 
@@ -158,7 +159,7 @@ class _Read:
         first = next(iter(fields))
         if first == "I":
             if "L" in fields:
-                raise ValueError(f"expected no sub-lattice, found L={fields['L']}")
+                raise AccordError(f"expected no sub-lattice, found L={fields['L']}")
             self.nodes[self._new(fields, "I", "N", self.nodes)] = self._label(fields)
         elif first == "J":
             number = self._new(fields, "J", "L", self.links)
@@ -169,9 +170,9 @@ class _Read:
 
     def _read_header(self, fields: dict[str, str]) -> None:
         if "S" in fields:
-            raise ValueError(f"expected no sub-lattice, found SUBLAT={fields['S']}")
+            raise AccordError(f"expected no sub-lattice, found SUBLAT={fields['S']}")
         if fields.get("dir", "f") != "f":
-            raise ValueError(f"expected dir=f, found dir={fields['dir']}")
+            raise AccordError(f"expected dir=f, found dir={fields['dir']}")
         for name in {"base", "wdpenalty", *SCALES.values()} & fields.keys():
             number_of(name, fields[name])
         self.header |= fields
@@ -179,13 +180,13 @@ class _Read:
     def _new(self, fields: dict[str, str], name: str, size: str, known: Container[int]) -> int:
         number = self._below(fields, name, size)
         if number in known:
-            raise ValueError(f"expected {name}={number} once")
+            raise AccordError(f"expected {name}={number} once")
         return number
 
     def _below(self, fields: dict[str, str], name: str, size: str) -> int:
         number, count = whole_number_of(name, fields), whole_number_of(size, self.header)
         if number >= count:
-            raise ValueError(f"expected {name} below {size}={count}, found {number}")
+            raise AccordError(f"expected {name} below {size}={count}, found {number}")
         return number
 
     def _setting(self, name: str, default: float = 1.0) -> float:
@@ -193,7 +194,7 @@ class _Read:
 
     def _label(self, fields: dict[str, str]) -> _Label:
         if fields.get("W") == "":
-            raise ValueError("expected a word, found blanks alone")
+            raise AccordError("expected a word, found blanks alone")
         scores = {
             name: self._setting(scale) * self._nats(name, fields[name])
             for name, scale in SCALES.items()
@@ -207,7 +208,7 @@ class _Read:
         base, value = self._setting("base"), number_of(name, text)
         if base < 0 or (base == 0 and value <= 0):
             expected = "a probability above 0" if base == 0 else "a base of 0 or more"
-            raise ValueError(f"expected {expected}, found base={base:g} and {name}={text}")
+            raise AccordError(f"expected {expected}, found base={base:g} and {name}={text}")
         if base == 0:
             return math.log(value)
         return value if base == 1 else value * math.log(base)
@@ -232,24 +233,24 @@ class _Read:
 
     def _check_size(self, size: str, what: str, found: int) -> None:
         if found != whole_number_of(size, self.header):
-            raise ValueError(f"expected {size}={self.header[size]} {what}, found {found}")
+            raise AccordError(f"expected {size}={self.header[size]} {what}, found {found}")
 
     def _said(self, end: int, label: _Label) -> tuple[str, float]:
         """The word and score of a link; its last node may complete them."""
         node = self.nodes.get(end, _Label())
         if node.word and label.word not in (None, node.word):
-            raise ValueError(f"expected the word of node {end}, {node.word}, found {label.word}")
+            raise AccordError(f"expected the word of node {end}, {node.word}, found {label.word}")
         word = node.word or label.word or ""
         score = sum((node.scores | label.scores).values())
         score += self._setting("wdpenalty", 0.0) if word else 0.0
         if not math.isfinite(score):
-            raise ValueError(f"expected finite scores, found {score} with {word or 'no word'}")
+            raise AccordError(f"expected finite scores, found {score} with {word or 'no word'}")
         return word, score
 
 
 def _only(nodes: set[int], what: str) -> int:
     if len(nodes) != 1:
-        raise ValueError(f"expected one node that no link {what}, found {len(nodes)}")
+        raise AccordError(f"expected one node that no link {what}, found {len(nodes)}")
     return nodes.pop()
 
 
@@ -261,7 +262,7 @@ def _order(links: list[tuple[int, int, _Label]]) -> dict[int, int]:
         order = TopologicalSorter(before).static_order()
         return {node: place for place, node in enumerate(order)}
     except CycleError:
-        raise ValueError("expected links that lead on, found a loop") from None
+        raise AccordError("expected links that lead on, found a loop") from None
 
 
 def text_of(lattice: Lattice) -> str:
@@ -285,7 +286,7 @@ def text_of(lattice: Lattice) -> str:
 
 def _written(word: str) -> str:
     if word in SILENT:
-        raise ValueError(f"'{word}' is no word in HTK's lattices: expected no such word")
+        raise AccordError(f"'{word}' is no word in HTK's lattices: expected no such word")
     return escaped(word)
 
 

@@ -19,6 +19,7 @@ from itertools import groupby
 from pathlib import Path
 
 from accord.corpora.text import OPENERS, kind, lines, open_bytes
+from accord.errors import AccordError
 from accord.models.common.files import whole
 from accord.pipeline.correct.nbest import Arc, Lattice, NBest, read_nbest
 from accord.zoo import htk
@@ -32,7 +33,7 @@ def read_kaldi_lattices(path: Path) -> list[Lattice]:
     blocks = groupby(numbered, key=lambda line: bool(line[1]))  # blank lines stand between them
     found = [_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
     if not found:
-        raise ValueError(f"{path}: expected lattices, but there is none")
+        raise AccordError(f"{path}: expected lattices, but there is none")
     return found
 
 
@@ -51,7 +52,7 @@ def _lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
         lattice = Lattice(*name, tuple(arcs), ends)
         lattice.nbest(1)  # or an error: there must be a path
     except ValueError as error:
-        raise ValueError(f"{path}, line {number}: {error}") from None
+        raise AccordError(f"{path}, line {number}: {error}") from None
     return lattice
 
 
@@ -65,19 +66,19 @@ def kaldi_text_of(lattice: Lattice) -> str:
 def _arc(start: str, end: str, word: str, *cost: str) -> Arc:
     arc = Arc(_node(start), _node(end), "" if word == SILENT else word, -_cost(cost))
     if arc.start >= arc.end:
-        raise ValueError(f"expected an arc to a later node, found {start} to {end}")
+        raise AccordError(f"expected an arc to a later node, found {start} to {end}")
     return arc
 
 
 def _expect(fields: Sequence[str], least: int, most: int, what: str) -> Sequence[str]:
     if not least <= len(fields) <= most:
-        raise ValueError(f"expected {what}, found {' '.join(fields)!r}")
+        raise AccordError(f"expected {what}, found {' '.join(fields)!r}")
     return fields
 
 
 def _node(text: str) -> int:
     if not text.isdecimal():
-        raise ValueError(f"expected the number of a node, found {text!r}")
+        raise AccordError(f"expected the number of a node, found {text!r}")
     return int(text)
 
 
@@ -89,7 +90,7 @@ def _cost(fields: Sequence[str]) -> float:
     except ValueError:
         total = math.nan
     if not math.isfinite(total):
-        raise ValueError(f"expected finite costs GRAPH,ACOUSTIC, found {fields[0]!r}")
+        raise AccordError(f"expected finite costs GRAPH,ACOUSTIC, found {fields[0]!r}")
     return total
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from accord.errors import AccordError
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.data import Batch, Sentences, State, batches, detached
 from accord.models.encoder import Encoder
@@ -228,7 +229,7 @@ def cascade(
     """
     encoder, recipe, began = model.encoder, model.recipe, time.monotonic()
     if not isinstance(encoder, CascadeUnits):
-        raise ValueError(f"solver: cascade expects encoder: cascade, got {recipe.encoder}")
+        raise AccordError(f"solver: cascade expects encoder: cascade, got {recipe.encoder}")
     most = math.inf if recipe.seconds is None else recipe.seconds
     of_units = [*encoder.read.parameters(), encoder.below, encoder.back]
     with torch.no_grad():

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.data import END, Sentences, State, detached
 from accord.models.model import LanguageModel
 from accord.models.states import states, with_others
@@ -106,14 +107,14 @@ def _states(network: LanguageModel, text: Sentences) -> Tensor:
         if h is None:
             most = MOST_NUMBERS // read.h.shape[1]
             if len(text.ids) > most:
-                raise ValueError(
+                raise AccordError(
                     f"neighbours: expected a text of at most {most:,} words, whose states have "
                     f"{MOST_NUMBERS:,} numbers; got {len(text.ids):,}"
                 )
             h = read.h.new_empty(len(text.ids), read.h.shape[1])
         h[read.positions] = read.h
     if h is None:
-        raise ValueError("neighbours: expected a text with words, got none")
+        raise AccordError("neighbours: expected a text with words, got none")
     return h
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.counts import Level, Table, contexts_of, count, nodes_of, pack
 from accord.models.data import END, Sentences, preceding
 from accord.models.ngrams import NGrams, rows_of, shorter_nodes
@@ -149,7 +150,7 @@ def pruned(model: NGrams, threshold: float) -> NGrams:
     What is part of a longer context that stays, stays.
     """
     if not 0 <= threshold < 1:
-        raise ValueError(f"threshold: expected a share from 0 to under 1, got {threshold}")
+        raise AccordError(f"threshold: expected a share from 0 to under 1, got {threshold}")
     words_of = model.context_words()
     chosen: list[Chosen] = []
     needed = np.zeros((0, model.order), np.int64)  # the contexts of what stays, with their ends

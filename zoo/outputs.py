@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from accord.errors import AccordError
 from accord.models.common.checks import check_words
 from accord.models.log_linear import LogLinear
 from accord.models.signatures import BeforeState, ScoredSignatures, share_in_class
@@ -40,7 +41,7 @@ class ClassBased(Softmax):
         order = np.argsort(classes, kind="stable")
         sizes = np.bincount(classes)
         if not sizes.all():
-            raise ValueError(f"classes: expected words in each; {int(np.argmin(sizes))} has none")
+            raise AccordError(f"classes: expected words in each; {int(np.argmin(sizes))} has none")
         self.sizes = sizes.tolist()
         place = np.argsort(order)  # among all words, by class
         inside = place - (np.cumsum(sizes) - sizes)[classes]
@@ -120,7 +121,7 @@ def tree(
 ) -> SignatureOutput:
     """A tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
-        raise ValueError(f"output: tree.branches: expected 2 or more, got {branches}")
+        raise AccordError(f"output: tree.branches: expected 2 or more, got {branches}")
     levels = nested(_classes(given), given.mass, branches)
     layer = ClassBased(levels[0], given.size, *levels[1:], mass=given.mass, **given.tied)
     return given.over_signatures(layer)
@@ -147,7 +148,9 @@ def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndar
 def _classes(given: OutputContext) -> np.ndarray:
     """The class of each signature."""
     if given.classes is None:
-        raise ValueError(f"output: {given.output} has no classes of words; expected encode.classes")
+        raise AccordError(
+            f"output: {given.output} has no classes of words; expected encode.classes"
+        )
     return given.features.group_of_signatures("classes", given.classes)
 
 
@@ -220,7 +223,7 @@ def noise_contrastive(
 
 def _over(kind: type[Sampled], given: OutputContext, samples: int) -> SignatureOutput:
     if samples < 1:
-        raise ValueError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
+        raise AccordError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
     return given.over_signatures(kind(given.mass, given.size, samples=samples, **given.tied))
 
 

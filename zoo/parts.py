@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.files import load_json
 from accord.models.common.registry import parted
 from accord.models.data import Sentences
@@ -59,7 +60,7 @@ def of_arpa(
 
 def _expect_words(encoding: Encoding, kind: str) -> None:
     if encoding.subwords:
-        raise ValueError(f"background.kind: {kind} is one of words; a model of subwords has none")
+        raise AccordError(f"background.kind: {kind} is one of words; a model of subwords has none")
 
 
 def prepare_topics(
@@ -73,7 +74,7 @@ def prepare_topics(
         for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             label, tab, word = line.partition("\t")
             if not tab:
-                raise ValueError(f"{path}, line {place}: expected a label, a tab and a word")
+                raise AccordError(f"{path}, line {place}: expected a label, a tab and a word")
             if word in number:
                 topics.setdefault(label, []).append(number[word])
     (out / TOPICS).write_text(json.dumps(topics, ensure_ascii=False), encoding="utf-8")
@@ -86,7 +87,7 @@ def labelled(recipe: Recipe, encoding: Encoding, features: Features, folds: int)
     inputs, settings = encoding.artefacts, encoding.about["settings"]
     values = read_values(inputs["encode"])
     if not values:
-        raise ValueError("background.kind: labelled expects labels; set corpus.labels")
+        raise AccordError("background.kind: labelled expects labels; set corpus.labels")
     labels = next(iter(values.values()))
     text = training_text(recipe, inputs)
     mass = counted_by_label(text, len(labels), encoding.mass(), settings["weight"])
@@ -129,7 +130,7 @@ def of_neighbours(model: Scored) -> Candidates:
     """The words after a network's nearest states in its training text; nearer ones count more."""
     network = load_trained(FullEncoding(model.folders))
     if not isinstance(network, LanguageModel):
-        raise ValueError(
+        raise AccordError(
             f"--neighbours: expected a network over words, whose states can be compared; "
             f"'{model.name}' has no states of words: it is made of n-grams or of subwords"
         )
@@ -156,7 +157,7 @@ def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
     """The model with weights that follow the text which it scores (dynamic evaluation)."""
     loaded = load_inference(scorer.parts.encoding)
     if not isinstance(loaded, TorchModel):
-        raise ValueError(
+        raise AccordError(
             f"--dynamic: expected a network over words that reads forwards, got "
             f"{type(loaded).__name__}"
         )

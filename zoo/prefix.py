@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.background import Background
 from accord.models.common.registry import Choice, parted
 from accord.models.data import Sentences
@@ -113,7 +114,7 @@ class PrefixStates:
                 " ".join(word.form for word in prefix) or "(nothing)"
                 for prefix in (self.prefixes[number], self.others[number])
             ]
-            raise ValueError(
+            raise AccordError(
                 f"remember: expected equal features in equal states; they differ after "
                 f"'{shown[0]}' and '{shown[1]}', which are one state"
             )
@@ -155,7 +156,7 @@ def _beside(function: Callable, name: str) -> Callable | None:
 
 def _in_order(numbers: Any, names: Sequence[str], where: str) -> list[float]:
     if not isinstance(numbers, dict) or numbers.keys() != {*names}:
-        raise ValueError(
+        raise AccordError(
             f"{where}: expected a number for each of {', '.join(names)}, as before the first "
             f"word; found {numbers!r:.200}"
         )
@@ -235,7 +236,7 @@ def prefix_features(
 ) -> PrefixLogLinear:
     """A log-linear output with features of the whole prefix and the candidate word."""
     if given.described is None:
-        raise ValueError("output: prefix-features expects words; a model of subwords has none")
+        raise AccordError("output: prefix-features expects words; a model of subwords has none")
     kind, settings = parted(PREFIX_FEATURES.checked(features))
     phi, background = given.features, given.background
     if exact:  # each word by itself, so that the function sees every form
@@ -292,7 +293,7 @@ def _facts(table: str) -> dict[str, str]:
     for number, line in enumerate(Path(table).read_text(encoding="utf-8").splitlines(), start=1):
         key, tab, value = line.partition("\t")
         if not tab:
-            raise ValueError(f"{table}, line {number}: expected a key, a tab and a number")
+            raise AccordError(f"{table}, line {number}: expected a key, a tab and a number")
         facts[key] = value
     return facts
 

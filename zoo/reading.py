@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from accord.errors import AccordError
 from accord.models.common.checks import check_words
 from accord.models.data import State
 from accord.models.embedding import WordEmbedding, WordsRead
@@ -108,14 +109,14 @@ def letters_lstm(read: WordsRead) -> LetterLSTM:
 def _letters(name: str, read: WordsRead) -> np.ndarray:
     """The letters of each word, refused where they are not there, or features are to be dropped."""
     if any(read.dropouts.values()):
-        raise ValueError(
+        raise AccordError(
             f"input: {name} reads no features to drop; expected feature_dropout and vector_dropout "
             f"to be 0"
         )
     words, psi = read.features.vocabulary_size, read.psi
     if not isinstance(psi, np.ndarray) or len(psi) != words:
         found = len(psi) if isinstance(psi, np.ndarray) else "none"
-        raise ValueError(
+        raise AccordError(
             f"input: {name} expects the letters of each of {words} words "
             f"(featurise.letters: true), got {found}"
         )
@@ -142,7 +143,7 @@ class CBOW(Encoder):
     ):
         super().__init__()
         if order < 1:
-            raise ValueError(f"encoder: cbow.order: expected 1 or more, got {order}")
+            raise AccordError(f"encoder: cbow.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
@@ -184,7 +185,7 @@ class Dilated(Encoder):
     ):
         super().__init__()
         if width < 1:
-            raise ValueError(f"encoder: dilated.width: expected 1 or more, got {width}")
+            raise AccordError(f"encoder: dilated.width: expected 1 or more, got {width}")
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers: Layers[_Convolution] = Layers(
             _Convolution(*pair, width, width**number)

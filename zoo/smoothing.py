@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.counts import Level
 from accord.models.mixture import likeliest_weights
 from accord.models.ngrams import NGrams, interpolated
@@ -93,7 +94,7 @@ def add_alpha(
     words their share, so that all are alike to it, whatever the base.
     """
     if alpha <= 0:
-        raise ValueError(f"smoothing: add-alpha.alpha: expected more than 0, got {alpha}")
+        raise AccordError(f"smoothing: add-alpha.alpha: expected more than 0, got {alpha}")
     alike = np.full(levels[0].words, 1 / levels[0].words)
 
     def weights(number: int) -> tuple[np.ndarray, np.ndarray]:

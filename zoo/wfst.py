@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from accord.errors import AccordError
 from accord.models.common.files import whole, write_whole
 from accord.models.counts import NGramAutomaton
 from accord.models.data import END, Sentences
@@ -74,7 +75,9 @@ def write_wfst(automaton: WeightedAutomaton, forms: Sequence[str], path: Path) -
     """Write `x.fst.txt` and, beside it, the table of its symbols, `x.syms.txt`."""
     check_forms(forms, automaton.words)
     for reserved in {EPSILON, PHI} & {*forms}:
-        raise ValueError(f"forms: '{reserved}' is a symbol of the automaton: expected no such word")
+        raise AccordError(
+            f"forms: '{reserved}' is a symbol of the automaton: expected no such word"
+        )
     symbols = [EPSILON, PHI, *forms[1:]]  # END, the first, is no symbol but the end of a path
     table = path.with_name(path.name.removesuffix(TEXT) + SYMBOLS)
     lines = (f"{symbol}\t{number}\n" for number, symbol in enumerate(symbols))

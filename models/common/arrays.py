@@ -23,6 +23,7 @@ from numpy.lib import format as npy
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 
+from accord.errors import AccordError
 from accord.models.common.files import write_whole
 
 MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; deflate reaches 1032
@@ -40,7 +41,7 @@ def load_array(path: Path, mapped: bool = False) -> np.ndarray:
         _check(file, path.stat().st_size)
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         if array.dtype.kind not in NUMBERS:
-            raise ValueError(f"expected numbers, got {array.dtype}")
+            raise AccordError(f"expected numbers, got {array.dtype}")
         return array
 
 
@@ -49,10 +50,10 @@ def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     with _named(path), zipfile.ZipFile(path) as archive:
         found = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if found.keys() != {*names} or len(archive.infolist()) != len(names):
-            raise ValueError(f"expected the arrays {', '.join(names)}, found {', '.join(found)}")
+            raise AccordError(f"expected the arrays {', '.join(names)}, found {', '.join(found)}")
         for member in found.values():
             if member.file_size > MOST_PACKED * path.stat().st_size:
-                raise ValueError(f"{member.filename} claims {member.file_size:,} bytes")
+                raise AccordError(f"{member.filename} claims {member.file_size:,} bytes")
             with archive.open(member) as file:
                 _check(file, member.file_size)
         with np.load(path, allow_pickle=False) as arrays:
@@ -70,21 +71,21 @@ def check_stored(path: Path) -> None:
     with _named(path), zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.compress_type != zipfile.ZIP_STORED:
-                raise ValueError(f"{member.filename} is packed: expected arrays as they are")
+                raise AccordError(f"{member.filename} is packed: expected arrays as they are")
 
 
 def _check(file: IO[bytes], size: int) -> None:
     """Check that the array that begins here is as large as its header says."""
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"expected an array of format 1 or 2, got {version}")
+        raise AccordError(f"expected an array of format 1 or 2, got {version}")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject:
-        raise ValueError("expected numbers or text, got objects, which could be code")
+        raise AccordError("expected numbers or text, got objects, which could be code")
     claimed, there = dtype.itemsize * math.prod(shape), size - file.tell()
     if claimed != there:
-        raise ValueError(f"an array of {claimed:,} bytes is claimed, {there:,} are there")
+        raise AccordError(f"an array of {claimed:,} bytes is claimed, {there:,} are there")
 
 
 @contextmanager
@@ -95,7 +96,7 @@ def _named(path: Path) -> Iterator[None]:
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a place that no file has
             raise
-        raise ValueError(f"{path} cannot be loaded: {error}") from None
+        raise AccordError(f"{path} cannot be loaded: {error}") from None
 
 
 MOST_NAMED = 10  # parameters in an error
@@ -120,7 +121,7 @@ def refused_by_name(path: Path) -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        raise ValueError(f"{path} cannot be loaded: {error}") from None
+        raise AccordError(f"{path} cannot be loaded: {error}") from None
 
 
 def shapes_of(tensors: Mapping[str, Any]) -> Shapes:
@@ -137,10 +138,10 @@ def check_shapes(where: str, expected: Shapes, found: Shapes) -> None:
     """Reject parameters that do not belong to a network."""
     if expected.keys() != found.keys():
         differ = ", ".join(sorted(expected.keys() ^ found.keys())[:MOST_NAMED])
-        raise ValueError(f"{where}expected the parameters of this network; these differ: {differ}")
+        raise AccordError(f"{where}expected the parameters of this network; these differ: {differ}")
     for name, shape in expected.items():
         if shape != found[name]:
-            raise ValueError(f"{where}{name}: expected {shape}, got {found[name]}")
+            raise AccordError(f"{where}{name}: expected {shape}, got {found[name]}")
 
 
 SHARD = 16_000_000  # bytes of a file, at most
@@ -182,7 +183,7 @@ def unpacked(kept: Mapping[str, np.ndarray]) -> Weights:
         if array.dtype == np.int8:
             scale = kept.get(name + SCALE)
             if scale is None or scale.shape != (len(array), 1):
-                raise ValueError(f"{name}: expected a scale of each of {len(array):,} rows")
+                raise AccordError(f"{name}: expected a scale of each of {len(array):,} rows")
             found[name] *= scale.astype(np.float32, copy=False)
     return found
 
@@ -220,7 +221,7 @@ def shards(folder: Path) -> list[Path]:
     expected = [shard_name(number, len(found)) for number in range(1, len(found) + 1)]
     if not found or [path.name for path in found] != expected:
         names = ", ".join(path.name for path in found) or "none"
-        raise ValueError(f"{folder}: expected all shards of a model, found {names}")
+        raise AccordError(f"{folder}: expected all shards of a model, found {names}")
     return found
 
 
@@ -235,4 +236,4 @@ def load_compact(folder: Path) -> Weights:
     try:
         return unpacked(kept)
     except ValueError as error:
-        raise ValueError(f"{folder}: {error}") from None
+        raise AccordError(f"{folder}: {error}") from None

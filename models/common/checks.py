@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from accord.errors import AccordError
+
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 def expect(key: str, is_sound: bool, expected: str, found: Any) -> None:
     """Reject an invalid value; the error names its key."""
     if not is_sound:
-        raise ValueError(f"{key}: expected {expected}, got {found}")
+        raise AccordError(f"{key}: expected {expected}, got {found}")
 
 
 def expect_at_least(least: int, params: Any, *keys: str) -> None:
@@ -38,7 +40,7 @@ def check_range(
     numbers: "np.ndarray",
     least: int,
     limit: int,
-    error: type[Exception] = ValueError,
+    error: type[Exception] = AccordError,
 ) -> None:
     """Reject ids of a `kind` that are out of range."""
     wrong = (numbers < least) | (numbers >= limit)

@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from accord.errors import AccordError
+
 try:
     import resource
 except ImportError:  # on Windows, which does not say how often a core was taken away
@@ -42,7 +44,9 @@ def choose_device(name: str) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         why = str(error).splitlines()[0]
-        raise ValueError(f"device: expected auto, or one that is here; got {name}: {why}") from None
+        raise AccordError(
+            f"device: expected auto, or one that is here; got {name}: {why}"
+        ) from None
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     return device

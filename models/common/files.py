@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from accord.errors import AccordError
+
 LARGEST = 1 << 28  # bytes; what Accord writes as JSON is far smaller
 CALLED: dict[type, str] = {dict: "an object", list: "a list"}
 
@@ -19,20 +21,22 @@ def load_json(path: Path, kind: type, finite: bool = True) -> Any:
     Numbers must be finite, unless `finite` is false.
     """
     if path.stat().st_size > LARGEST:
-        raise ValueError(f"{path}: expected at most {LARGEST:,} bytes, got {path.stat().st_size:,}")
+        raise AccordError(
+            f"{path}: expected at most {LARGEST:,} bytes, got {path.stat().st_size:,}"
+        )
     try:
         content = json.loads(
             path.read_text(encoding="utf-8"), parse_constant=_refuse if finite else None
         )
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, but {error}") from None
+        raise AccordError(f"{path}: expected JSON, but {error}") from None
     if not isinstance(content, kind):
-        raise ValueError(f"{path}: expected {CALLED[kind]}, got {type(content).__name__}")
+        raise AccordError(f"{path}: expected {CALLED[kind]}, got {type(content).__name__}")
     return content
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise AccordError(f"{constant} is no number")
 
 
 PARTIAL = ".*.partial"  # what a killed writer may leave behind

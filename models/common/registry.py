@@ -22,6 +22,7 @@ from reprlib import repr as short
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 
 if TYPE_CHECKING:
@@ -57,13 +58,13 @@ class Setting:
                 value = float(value)
         if type(value) not in self.types or (type(value) is float and not math.isfinite(value)):
             expected = " or ".join(TYPES[each] for each in self.types)
-            raise ValueError(f"expected {expected}, found {short(value)}")
+            raise AccordError(f"expected {expected}, found {short(value)}")
         if self.least is not None and value < self.least:
-            raise ValueError(f"expected {self.least:g} or more, found {short(value)}")
+            raise AccordError(f"expected {self.least:g} or more, found {short(value)}")
         if self.under is not None and value >= self.under:
-            raise ValueError(f"expected under {self.under:g}, found {short(value)}")
+            raise AccordError(f"expected under {self.under:g}, found {short(value)}")
         if self.one_of and value not in self.one_of:
-            raise ValueError(f"expected one of {', '.join(self.one_of)}, found {short(value)}")
+            raise AccordError(f"expected one of {', '.join(self.one_of)}, found {short(value)}")
         return value
 
 
@@ -93,7 +94,7 @@ def trust_files(value: Any) -> None:
 def _module_of(path: Path) -> Any:
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ValueError(f"expected a file of Python, found none at {path}")
+        raise AccordError(f"expected a file of Python, found none at {path}")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -103,13 +104,13 @@ def _of_file(path: Path, attribute: str) -> Any:
     """A function or class of a file that the user trusts."""
     path, trusted = path.resolve(), os.environ.get(PLUGINS, "").split(os.pathsep)
     if path not in _named_by_user | {Path(each).resolve() for each in trusted}:
-        raise ValueError(
+        raise AccordError(
             f"a model names the code of {path}; it is not run, as no configuration names it here. "
             f"If you trust the file, set {PLUGINS}={path}"
         )
     module = _module_of(path)
     if not hasattr(module, attribute):
-        raise ValueError(f"{path}: expected '{attribute}'{nearest(attribute, vars(module))}")
+        raise AccordError(f"{path}: expected '{attribute}'{nearest(attribute, vars(module))}")
     return getattr(module, attribute)
 
 
@@ -138,7 +139,7 @@ def described(part: Any, about: Mapping[str, Any]) -> Part:
                 hint, meaning, *_ = get_args(hint)
             settings[name] = setting = Setting(hint, parameter.default, meaning)
             if parameter.default is parameter.empty or not {*setting.types} <= {*TYPES}:
-                raise ValueError(
+                raise AccordError(
                     f"expected the setting '{name}' to have a type of {', '.join(TYPES.values())} "
                     "and a default"
                 )
@@ -146,7 +147,7 @@ def described(part: Any, about: Mapping[str, Any]) -> Part:
     found = Part(f"{part.__module__}:{part.__qualname__}", meaning, about, **settings)
     file = inspect.getsourcefile(part)
     if file is None:
-        raise ValueError("it has no source file")
+        raise AccordError("it has no source file")
     found.file = Path(file)
     return found
 
@@ -177,7 +178,7 @@ class Registry(Mapping[str, Any]):
             if part.__module__ in self._modules:
                 self._registered[name] = part, about
             elif name in self._own:
-                raise ValueError(f"{self.kind} '{name}' is Accord's own: choose another name")
+                raise AccordError(f"{self.kind} '{name}' is Accord's own: choose another name")
             else:
                 self._by_hand[name] = part, about
             return part
@@ -216,7 +217,7 @@ class Registry(Mapping[str, Any]):
         try:
             return described(part, about)
         except (TypeError, ValueError, NameError, AttributeError) as error:
-            raise ValueError(
+            raise AccordError(
                 f"{self.kind} '{name}': expected a class or function of a file, found "
                 f"{short(part)} ({error})"
             ) from None
@@ -236,12 +237,12 @@ class Registry(Mapping[str, Any]):
         given = dict(choice) if isinstance(choice, dict) else {"kind": choice}
         kind = given.pop("kind", None)
         if not isinstance(kind, str) or kind not in self:
-            raise ValueError(f"expected one of {', '.join(self)}, found {_found(kind, self)}")
+            raise AccordError(f"expected one of {', '.join(self)}, found {_found(kind, self)}")
         settings = self.part(kind).settings
         for name in given:
             if name not in settings:
                 known = f"one of {', '.join(settings)}" if settings else "none"
-                raise ValueError(
+                raise AccordError(
                     f"{kind}: expected {known} as a setting, found {_found(name, settings)}"
                 )
         full = {}
@@ -249,7 +250,7 @@ class Registry(Mapping[str, Any]):
             try:
                 full[name] = setting.checked(given.get(name, setting.default))
             except ValueError as error:
-                raise ValueError(f"{kind}.{name}: {error}") from None
+                raise AccordError(f"{kind}.{name}: {error}") from None
         return {"kind": kind, **full} if full else kind
 
     def make(self, choice: Choice, *shared: Any, **named: Any) -> Any:
@@ -284,7 +285,7 @@ class Registry(Mapping[str, Any]):
         try:
             return point.load()
         except Exception as error:  # a stranger's code may fail in any way
-            raise ValueError(
+            raise AccordError(
                 f"{self.kind} '{point.name}' of {point.dist.name if point.dist else point.value} "
                 f"cannot be loaded: {type(error).__name__}: {error}"
             ) from None
@@ -351,7 +352,7 @@ def check_parts(params: object) -> None:
         try:
             object.__setattr__(params, name, registry.checked(getattr(params, name)))
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+            raise AccordError(f"{name}: {error}") from None
 
 
 def outside_files(params: object) -> list[Path]:

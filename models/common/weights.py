@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.common.arrays import check_shapes, refused_by_name, shapes_of
 from accord.models.common.files import write_whole
 
@@ -39,7 +40,7 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path, where: str
     for name, value in own.items():
         value.copy_(tensors[name])
         if not value.isfinite().all():
-            raise ValueError(f"{where}{name}: expected finite numbers, got NaN or infinity")
+            raise AccordError(f"{where}{name}: expected finite numbers, got NaN or infinity")
 
 
 def take_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str = "") -> None:
@@ -51,5 +52,5 @@ def take_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str = "
         value = weights[name]
         # NaN and infinity survive a sum, which is quick; large numbers may add up to infinity too.
         if not (value.sum().isfinite() or value.isfinite().all()):
-            raise ValueError(f"{where}{name}: expected finite numbers, got NaN or infinity")
+            raise AccordError(f"{where}{name}: expected finite numbers, got NaN or infinity")
         torch.utils.swap_tensors(parameter, nn.Parameter(value, parameter.requires_grad))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.checks import check_range
 from accord.models.data import Sentences
 from accord.models.spelling.spelling import ESCAPE, Alphabet
@@ -98,7 +99,7 @@ class Expression:
         while (more := ~alive & (alive[follow] & (follow >= 0)).any(axis=1)).any():
             alive |= more
         if not alive[0]:
-            raise ValueError(f"'{self.text:.{SHOWN}}': no sentence of known words matches")
+            raise AccordError(f"'{self.text:.{SHOWN}}': no sentence of known words matches")
         follow[~alive[follow]] = FORBIDDEN
         follow[:, end] = np.where(accepts, np.arange(len(follow)), FORBIDDEN)
         return follow
@@ -257,9 +258,11 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
     for unit in UNIT.finditer(expression):
         escaped, negated, inside, sign, unknown, plain = unit.groups()
         if unknown == "[":
-            raise ValueError(f"/{expression:.{SHOWN}}/: expected an expression, but unterminated [")
+            raise AccordError(
+                f"/{expression:.{SHOWN}}/: expected an expression, but unterminated ["
+            )
         if unknown:
-            raise ValueError(
+            raise AccordError(
                 f"/{expression:.{SHOWN}}/: expected \\{unknown} for the sign itself, "
                 f"found {unknown}"
             )
@@ -267,7 +270,7 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
             text.append(sign)
             continue
         if escaped and not KNOWN_ESCAPE.fullmatch(escaped):
-            raise ValueError(
+            raise AccordError(
                 f"/{expression:.{SHOWN}}/: expected \\d or an escaped sign, found \\{escaped}"
             )
         text.append(f'"{len(tests)}"')
@@ -281,7 +284,7 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
         parsed = Expression(" ".join(text))
     except ValueError as error:  # it names tests by their numbers
         _, _, fault = str(error).partition("': ")
-        raise ValueError(f"/{expression:.{SHOWN}}/: {fault}") from None
+        raise AccordError(f"/{expression:.{SHOWN}}/: {fault}") from None
     parsed.text = f"/{expression}/"  # as later errors have it
     return tests, named, parsed
 
@@ -298,7 +301,7 @@ def _members(inside: str) -> set[str]:
     for first, last in RANGE.findall(inside):
         between = range(ord(first), ord(last or first) + 1)
         if not 0 < len(between) <= WIDEST:
-            raise ValueError(f"[{inside}]: expected up to {WIDEST:,} characters in rising order")
+            raise AccordError(f"[{inside}]: expected up to {WIDEST:,} characters in rising order")
         found |= set(map(chr, between))
     return found
 

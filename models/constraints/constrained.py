@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.background import Background, Chance
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import Sentences
@@ -52,7 +53,7 @@ class Constrained(Background):
         log_mass = self.background.class_mass(inner) + self.allowed[state]
         stuck = log_mass.isneginf().all(dim=-1)
         if stuck.any():
-            raise ValueError(
+            raise AccordError(
                 f"automaton: expected a word with mass in every state, state "
                 f"{state[stuck].flatten()[0].item()} allows none"
             )

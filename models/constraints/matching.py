@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.constraints.automata import DIGITS, OTHER, letters
 from accord.models.counts import NGramAutomaton
 from accord.models.spelling.ngram import NGramSpelling
@@ -25,7 +26,7 @@ class Matching:
 
     def __init__(self, spelling: NGramSpelling, expression: str):
         if not isinstance(spelling, NGramSpelling):
-            raise ValueError(
+            raise AccordError(
                 "expected a model that spells by n-grams (background.spelling: ngram), as of no "
                 "other the mass of all strings that match can be computed"
             )

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import Sentences
 from accord.models.inference.interface import (
@@ -61,7 +62,7 @@ class ConstrainedModel(InferenceModel):
         log_p = log_p[:, self.above] + self.part_share + self.weight[state]
         total = log_sum_exp(log_p)
         if np.isneginf(total).any():
-            raise ValueError(
+            raise AccordError(
                 f"automaton: expected a word with mass in every state, state "
                 f"{state[np.isneginf(total)][0]} allows none"
             )
@@ -122,7 +123,9 @@ def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Senten
     """
     is_primed = np.isin(sentences.ids, words)
     if not is_primed.any():
-        raise ValueError("priming: expected a text to tune on that has some of the words, got none")
+        raise AccordError(
+            "priming: expected a text to tune on that has some of the words, got none"
+        )
     q = _mass(primed(model, words, 0.0), words, sentences)
     weight = 0.0
     for _ in range(ROUNDS):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.data import END, Sentences
 from accord.models.inference.interface import InferenceModel, Rows, State, choose, expect_sum
 
@@ -35,11 +36,11 @@ class Sampling:
 
     def __post_init__(self):
         if not self.temperature > 0:
-            raise ValueError(f"temperature: expected a number above 0, got {self.temperature}")
+            raise AccordError(f"temperature: expected a number above 0, got {self.temperature}")
         if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k: expected 1 word or more, got {self.top_k}")
+            raise AccordError(f"top_k: expected 1 word or more, got {self.top_k}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p: expected a share above 0 and up to 1, got {self.top_p}")
+            raise AccordError(f"top_p: expected a share above 0 and up to 1, got {self.top_p}")
 
     def draw(
         self, model: InferenceModel, h: Rows, context: np.ndarray, generator: np.random.Generator
@@ -201,7 +202,7 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
             break
         reading = reading.after(at // words.shape[1], words.ravel()[at], log_p.ravel()[at])
     if not ended:
-        raise ValueError(f"no sentence with this start and constraint ends within {longest} words")
+        raise AccordError(f"no sentence with this start and constraint ends within {longest} words")
     return ended
 
 

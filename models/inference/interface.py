@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import (
     END,
@@ -245,7 +246,9 @@ class InferenceModel(ABC):
 
     def vectors(self) -> PsiVectors:
         """The vectors that words are read by."""
-        raise ValueError(f"expected a model that reads words by vectors, got {type(self).__name__}")
+        raise AccordError(
+            f"expected a model that reads words by vectors, got {type(self).__name__}"
+        )
 
     def constrained(self, automaton: WordAutomaton) -> "InferenceModel":
         """The model constrained by an automaton; constraints that it has already still hold."""
@@ -261,7 +264,7 @@ class InferenceModel(ABC):
 
     def condition_on(self, labels: np.ndarray) -> None:
         """From now on take all sentences to have these labels, one of each kind, 0 being none."""
-        raise ValueError(
+        raise AccordError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"
         )
@@ -286,7 +289,7 @@ class InferenceModel(ABC):
 def expect_sum(model: object) -> None:
     """Refuse a model whose scores are no sums over features."""
     if not isinstance(model, InferenceModel):
-        raise ValueError(
+        raise AccordError(
             f"expected a model with a log-linear output, which is a sum over features; "
             f"got {type(model).__name__}"
         )

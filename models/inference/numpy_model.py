@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.arrays import Shapes, Weights, check_shapes, shapes_of
 from accord.models.common.checks import check_range
 from accord.models.common.registry import parted
@@ -150,7 +151,7 @@ class NumpyModel(InferenceModel):
         check_shapes(where, shapes, shapes_of(weights))
         for name, each in weights.items():
             if not np.isfinite(each.sum(dtype=np.float64)):  # NaN and infinity survive a sum
-                raise ValueError(f"{where}{name}: expected finite numbers, got NaN or infinity")
+                raise AccordError(f"{where}{name}: expected finite numbers, got NaN or infinity")
         self.reads_documents = recipe.text == "documents"
         self.embedding = weights["embedding.weight"]
         self.layers = [_layer(weights, number) for number in range(recipe.layers)]

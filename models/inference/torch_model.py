@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.models.composed import BackgroundOnly
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import constrained, switched_off
@@ -132,7 +133,7 @@ class TorchModel(InferenceModel):
     def vectors(self) -> PsiVectors:
         embedding = self.network.embedding
         if not isinstance(embedding, FeatureEmbedding):
-            raise ValueError(
+            raise AccordError(
                 f"expected a model that reads words by vectors, got {type(embedding).__name__}"
             )
         rows = embedding.product(embedding.weight)
@@ -140,7 +141,9 @@ class TorchModel(InferenceModel):
 
     def constrained(self, automaton: WordAutomaton) -> "TorchModel":
         if self.features is None:
-            raise ValueError("features: expected those of training, to constrain a model; got none")
+            raise AccordError(
+                "features: expected those of training, to constrain a model; got none"
+            )
         return TorchModel(constrained(self.network, self.features, automaton), self.features)
 
     def switched_off(self, features: Sequence[int]) -> "TorchModel":
@@ -211,7 +214,7 @@ def condition_network(network: LanguageModel, labels: np.ndarray) -> None:
     """Set the labels of a network that was trained with some, of its b and of models below it."""
     readers = label_readers(network)
     if not readers:
-        raise ValueError(
+        raise AccordError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"
         )

@@ -10,6 +10,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.common.weights import load_tensors, load_weights
 from accord.models.data import NO_WORD, by_length, of_like_length
 from accord.models.spelling.spelling import (
@@ -139,9 +140,9 @@ class NeuralSpelling(Spelling):
             shares = tensors.pop("numbers").double().numpy()
             sound = ((shares >= 0) & (shares < 1)).all() and length >= 1
             if not sound or shares.ndim != 1 or not len(shares):
-                raise ValueError("expected a share of numbers for each class, and their length")
+                raise AccordError("expected a share of numbers for each class, and their length")
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"{path} cannot be loaded: {error}") from None
+            raise AccordError(f"{path} cannot be loaded: {error}") from None
         model = cls(Alphabet(letters), shares, length)
         load_weights(model.network, tensors, f"{path}: ")
         return model

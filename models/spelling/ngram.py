@@ -11,6 +11,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.files import load_json
 from accord.models.counts import (
     Level,
@@ -249,7 +250,7 @@ class NGramSpelling(Spelling):
             and all(type(number) is int and 0 < number <= MOST for number in numbers_of)
             and all(type(kind) is int and 0 <= kind < about["count_classes"] for kind in classes)
         ):
-            raise ValueError(
+            raise AccordError(
                 f"{path}: expected words, the class of each among at most {MOST:,}, and an order"
             )
         return cls.learn(**about)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.checks import check_finite
 from accord.models.data import END, Model, Sentences
 from accord.models.spelling.subwords import SubwordModel, Subwords
@@ -99,7 +100,7 @@ class Spelling:
     def log_prob(self, words: Sequence[str]) -> np.ndarray:
         """log spell(u | s) of each word and class, in nats: (N × S)."""
         if not all(words):
-            raise ValueError("expected words to spell, found the empty string")
+            raise AccordError("expected words to spell, found the empty string")
         sequences = [[*self.alphabet.symbols(word), STOP] for word in words]
         letters = self.sequences(sequences)
         letters += np.array([self.alphabet.escapes(word) for word in words])[:, None]
@@ -226,7 +227,7 @@ def score_text(
     is_spelled = np.zeros(len(sentences.ids), bool)
     if isinstance(model, SubwordModel):
         if text.subwords is None:
-            raise ValueError("expected the subwords of every form, as the model is of subwords")
+            raise AccordError("expected the subwords of every form, as the model is of subwords")
         log_p = model.score(sentences._replace(ids=text.positions), text.subwords)
     elif spelling is None:
         log_p = model.score(sentences)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from accord.corpora.text import lines
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.data import Sentences
 from accord.models.inference.constraints import likeliest_weight, primed
@@ -35,10 +36,10 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
     values, encoded = _values(scorer), scorer.parts.artefacts["encode"]
     kind = kind or next(iter(values))
     if kind not in values:
-        raise ValueError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
+        raise AccordError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
     column = [*values].index(kind)
     if not (encoded / f"{split}.ids.npy").exists():
-        raise ValueError(f"expected a model of a run with a split '{split}', found {encoded}")
+        raise AccordError(f"expected a model of a run with a split '{split}', found {encoded}")
     sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
     true, count = sentences.labels[:, column], len(values[kind])
 
@@ -69,7 +70,7 @@ def _network(scorer: Scorer) -> Any:
 
 def _values(scorer: Scorer) -> dict[str, list[str]]:
     if getattr(_network(scorer), "labels", None) is None:
-        raise ValueError(
+        raise AccordError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not. A table's conditions are an ordinary column, which is kept"
         )
@@ -88,7 +89,7 @@ def read_words(scorer: Scorer, path: Path) -> list[str]:
     """Each word of a file once: a list of words, or a text."""
     found = dict.fromkeys(w for words in scorer.read(read_lines(path)) for w in words)
     if not found:
-        raise ValueError(f"{path}: expected words, found none")
+        raise AccordError(f"{path}: expected words, found none")
     return [*found]
 
 
@@ -107,7 +108,7 @@ def prime(
     expect_sum(scorer.model)
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
     if not known:
-        raise ValueError("priming: expected words that the model knows, it knows none of them")
+        raise AccordError("priming: expected words that the model knows, it knows none of them")
     if len(known) < len(words):
         say(f"priming: {len(words) - len(known):,} words are not known, and no likelier for it")
     ids = np.array(known)
@@ -124,7 +125,7 @@ def prime(
 def _validation(scorer: Scorer) -> Sentences:
     encoded = scorer.parts.artefacts["encode"]
     if not (encoded / f"{VALIDATION}.ids.npy").exists():
-        raise ValueError(
+        raise AccordError(
             "priming: expected a weight, as the model has no validation text here to tune it on"
         )
     text, told = read_sentences(encoded, VALIDATION), scorer.model.labels
@@ -132,5 +133,5 @@ def _validation(scorer: Scorer) -> Sentences:
         return text
     chosen = (text.labels == told)[:, told > 0].all(axis=1)
     if not chosen.any():
-        raise ValueError("priming: expected a weight, as no sentence of validation has the labels")
+        raise AccordError("priming: expected a weight, as no sentence of validation has the labels")
     return text.chosen(chosen)

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest
 from accord.models.constraints.automata import Expression, WordAutomaton, matches
@@ -62,12 +63,14 @@ class Constraint:
             is_named[self._ids(vocabulary)] = True
             allowed &= is_named
         if not allowed.any():
-            raise ValueError(f"constraint on place {self.place or '*'}: {self._why_none(analyses)}")
+            raise AccordError(
+                f"constraint on place {self.place or '*'}: {self._why_none(analyses)}"
+            )
         return allowed
 
     def _ids(self, vocabulary: Vocabulary) -> list[int]:
         if unknown := sorted(self.words - vocabulary.known.keys()):
-            raise ValueError(
+            raise AccordError(
                 f"constraint on place {self.place or '*'}: expected known words, the model does "
                 f"not know {', '.join(map(repr, unknown)):.200}"
             )
@@ -91,7 +94,7 @@ def parse(constraints: Sequence[str]) -> list[Constraint]:
         turn += place is None
         number = turn if place is None else EVERY if place == "*" else int(place[:9])
         if place != "*" and not 1 <= number <= LONGEST:
-            raise ValueError(
+            raise AccordError(
                 f"'{text:.100}': expected a place from 1 to {LONGEST}, or *; got {number}"
             )
         parsed.append(_parse(number, what, text))
@@ -109,7 +112,7 @@ def _parse(place: int, what: str, text: str) -> Constraint:
         else:
             feats.add(part)
     if not (upos or feats or words):
-        raise ValueError(
+        raise AccordError(
             f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
         )
     return Constraint(place, upos, frozenset(feats), frozenset(words))
@@ -117,7 +120,7 @@ def _parse(place: int, what: str, text: str) -> Constraint:
 
 def known_upos(name: str) -> str:
     if name not in UPOS:
-        raise ValueError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
+        raise AccordError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
     return name
 
 
@@ -151,7 +154,7 @@ def automaton(
             if each.place in (EVERY, place):
                 allowed &= obeyed
         if not allowed.any():
-            raise ValueError(f"constraints: expected words that all allow, word {place} has none")
+            raise AccordError(f"constraints: expected words that all allow, word {place} has none")
         allowed |= place < 1
         follow[state, allowed] = min(state + 1, len(follow) - 1)
     return WordAutomaton(group, follow)
@@ -216,7 +219,7 @@ def pattern_automaton(
     if not start:
         follow[0, end] = FORBIDDEN
         if (follow[0] == FORBIDDEN).all():
-            raise ValueError(f"'{pattern:.100}': expected a pattern that a word matches")
+            raise AccordError(f"'{pattern:.100}': expected a pattern that a word matches")
     weight, strings = written.weights(expression, follow, group)
     given = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
     follow = np.concatenate([given, np.where(follow >= 0, follow + start, follow)])
@@ -266,7 +269,7 @@ class _Written:
                 continue
             from_states, kinds = np.nonzero(follow[:, group[self.unknown]] == state)
             if len(written) > 1 and len(kinds):
-                raise ValueError(
+                raise AccordError(
                     f"'{expression.text}': a spelled word could be one of {', '.join(tests)} in "
                     f"the same place; expected one /…/ for it, such as /.*eur|.*euse/"
                 )
@@ -279,7 +282,7 @@ class _Written:
         if test.startswith('"') or not found:
             return None
         if len(found) > 1:
-            raise ValueError(f"'{test}': expected one /…/ for a word, found {len(found)}")
+            raise AccordError(f"'{test}': expected one /…/ for a word, found {len(found)}")
         return self.as_read(found)[0]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from accord.corpora.detokenise import spans
+from accord.errors import AccordError
 from accord.lexicon.analysis import feature_names
 from accord.models.common.checks import check_finite, nearest
 from accord.models.data import Sentences
@@ -42,7 +43,7 @@ class FeatureValues:
     def __init__(self, analyses_of: AnalysesOf, words: int, asked: Sequence[str]):
         """`analyses_of` returns columns of the table of analyses, if any are needed."""
         if repeated := [name for name in asked if asked.count(name) > 1]:
-            raise ValueError(f"features: expected each once, got '{repeated[0]}' again")
+            raise AccordError(f"features: expected each once, got '{repeated[0]}' again")
         self.names: list[str] = []
         parts: list[_Shares] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         if asked:
@@ -55,7 +56,7 @@ class FeatureValues:
         feature, _, value = asked.partition("=")
         values, code = analyses.values(feature)
         if value and value not in values:
-            raise ValueError(f"unknown value '{value}' of {feature}{nearest(value, values)}")
+            raise AccordError(f"unknown value '{value}' of {feature}{nearest(value, values)}")
         chosen = [value] if value else values
         column = np.full(len(values), -1)
         column[[values.index(each) for each in chosen]] = len(self.names) + np.arange(len(chosen))
@@ -96,7 +97,7 @@ class _Analyses:
     def _of_feats(self, feature: str, distinct: pd.Index) -> list[str]:
         known = sorted(feature_names(distinct))
         if feature not in known:
-            raise ValueError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
+            raise AccordError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
         return values_of(distinct.to_series(), feature).fillna(NONE).tolist()
 
 
@@ -132,7 +133,7 @@ class SentenceReader:
         if isinstance(scorer.model, InferenceModel):
             self.next_word = NextWord(scorer.model, self.features.shares, unknown)
         elif features:
-            raise ValueError(
+            raise AccordError(
                 f"expected a model over words, which can all be asked for; got a "
                 f"{type(scorer.model).__name__}"
             )
@@ -155,7 +156,7 @@ class SentenceReader:
     def expect_ranks(self) -> None:
         """Reject a model that cannot rank words."""
         if self.next_word is None:
-            raise ValueError(
+            raise AccordError(
                 "expected a model of words, got one of subwords: it lists no words, and cannot "
                 "say which is the likeliest"
             )
@@ -235,7 +236,7 @@ class SentenceReader:
             if word not in known
         ]
         if lacking:
-            raise ValueError(
+            raise AccordError(
                 f"expected words of this closed vocabulary; it does not know {', '.join(lacking)}"
             )
 

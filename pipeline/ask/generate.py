@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accord.corpora.detokenise import detokenise
+from accord.errors import AccordError
 from accord.models.constraints.matching import Matching
 from accord.models.data import Sentences
 from accord.models.inference.generation import Generated, Sampling, beam, sample
@@ -61,10 +62,10 @@ class Generator:
         `analyses` of all words, of which these ask the columns ASKED, are read unless given.
         """
         if pattern is not None and constraints:
-            raise ValueError("expected a pattern of whole sentences or constraints, found both")
+            raise AccordError("expected a pattern of whole sentences or constraints, found both")
         expect_sum(scorer.model)
         if spelled and not scorer.is_open:
-            raise ValueError("expected a model that spells words; this one's vocabulary is closed")
+            raise AccordError("expected a model that spells words; this one's vocabulary is closed")
         self.spelling = scorer.spelling
         self.start = scorer.words(start) if start else []
         self.start_ids = [scorer.id_of(word) for word in self.start]
@@ -91,7 +92,7 @@ class Generator:
     ) -> list[NewSentence]:
         """Sentences drawn by chance."""
         if not 0 <= seed < SEEDS:
-            raise ValueError(f"seed: expected a number from 0 to {SEEDS - 1}, got {seed}")
+            raise AccordError(f"seed: expected a number from 0 to {SEEDS - 1}, got {seed}")
         generator, letters = np.random.default_rng(seed).spawn(2)
         drawn = sample(self.model, self.start_ids, count, sampling, generator, LONGEST)
         return [self._sentence(each, letters) for each in drawn]
@@ -152,6 +153,8 @@ def generate(
     """
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != AS_IT_IS:
-        raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
+        raise AccordError(
+            "--beam searches and draws nothing: expected no temperature, top-k, top-p"
+        )
     generator = Generator(model, start, constraints, spelled, pattern)
     return generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)

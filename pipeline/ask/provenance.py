@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from accord.errors import AccordError
 from accord.models.common.files import whole
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import hash_of_file, read_json
@@ -124,14 +125,14 @@ def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
     beside = sidecar(table)
     about = _json(beside)
     if not {"models", "counts", "log_frequency"} <= about.keys():
-        raise ValueError(
+        raise AccordError(
             f"expected a table that `accord surprisal --to` wrote, with {beside.name} beside it; "
             f"found none at {table}"
         )
     own = weights_of(scorer)
     made = [each for each in about["models"].values() if each["weights"] == own]
     if not made:
-        raise ValueError(
+        raise AccordError(
             f"{table} was made by another model, {', '.join(about['models'])}: name it by --run "
             f"and --model"
         )

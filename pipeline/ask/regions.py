@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.context import CONTEXT
 from accord.pipeline.base.messages import counted, say
@@ -56,7 +57,7 @@ class StimulusRegions:
         self.names, self.of_context = given, CONTEXT
         for number, (starts, own) in enumerate(zip(self.starts, given, strict=True), start=1):
             if len(starts) != len(own):
-                raise ValueError(
+                raise AccordError(
                     f"row {number}: expected {len(starts)} names of regions, as the sentence has "
                     f"parts; got {len(own)}: {', '.join(own)}"
                 )
@@ -96,7 +97,7 @@ REGION_MEASURES = {
 def by_region(words: pd.DataFrame) -> pd.DataFrame:
     """One row for each region of each row of the stimuli, from the table of their words."""
     if "region" not in words:
-        raise ValueError(
+        raise AccordError(
             "expected regions: put bars between them, 'Le chien | du voisin | aboie.', or name a "
             "column of them"
         )
@@ -181,7 +182,7 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
     for option, column in (("--by", condition), ("--item", item)):
         if column not in regions:
             there = nearest(column, map(str, regions))
-            raise ValueError(f"{option}: expected the column of a prediction, '{column}'{there}")
+            raise AccordError(f"{option}: expected the column of a prediction, '{column}'{there}")
     known = _distinct(regions[condition]), _distinct(regions["region"])
     tree, used = _parsed(formula, *known)
     keys = ["model", item] if "model" in regions else [item]
@@ -189,7 +190,7 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
     wide = regions.assign(place=place)
     if wide.duplicated([*keys, "place"]).any():
         twice = wide[wide.duplicated([*keys, "place"])].iloc[0]
-        raise ValueError(
+        raise AccordError(
             f"--expects: expected one row per item and condition; item {twice[item]} has several "
             f"with {condition} {twice[condition]}"
         )
@@ -198,7 +199,7 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
     wide = wide.reindex(in_order if len(keys) > 1 else in_order.get_level_values(0))
     lacking = wide.isna().any(axis=1)
     if lacking.all():
-        raise ValueError(f"--expects: no item has all of {', '.join(used)}")
+        raise AccordError(f"--expects: no item has all of {', '.join(used)}")
     if lacking.any():
         without = [name for name in used if wide[name].isna().any()]
         names = ", ".join(map(str, wide.index[lacking].get_level_values(-1).unique()))
@@ -240,7 +241,7 @@ def _parsed(formula: str, conditions: list[str], regions: list[str]) -> tuple[as
     if not is_formula:
         if unknown := PLACE.search(re.sub(r"\bv\d+\b", " ", text)):
             _refuse_place(unknown, conditions, regions)
-        raise ValueError(
+        raise AccordError(
             f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
             f"conditions are {', '.join(sorted(conditions)):.200}, "
             f"regions are {', '.join(sorted(regions)):.200}"
@@ -258,11 +259,11 @@ def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) ->
         ("region", place[2], regions, "--regions names a column of their names"),
     ):
         if name not in there:
-            raise ValueError(
+            raise AccordError(
                 f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
                 f"{kind}s are {', '.join(sorted(there)):.200} ({option})"
             )
-    raise ValueError(f"--expects: expected an operator beside {place[0]}")
+    raise AccordError(f"--expects: expected an operator beside {place[0]}")
 
 
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}

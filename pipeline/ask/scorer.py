@@ -12,6 +12,7 @@ import numpy as np
 
 from accord.corpora.text import HALF
 from accord.corpora.tokenise import normalise, tokenised
+from accord.errors import AccordError
 from accord.models.common.registry import imported
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel
@@ -146,7 +147,7 @@ class Scorer:
         if context is None:
             return self.reads_documents
         if context not in [*Context]:
-            raise ValueError(f"context: expected {' or '.join(Context)}, got {context!r:.80}")
+            raise AccordError(f"context: expected {' or '.join(Context)}, got {context!r:.80}")
         if context == Context.text and not self.reads_documents and not self._is_said:
             say(
                 "context: this model was trained on single sentences (train.text), not to read one "
@@ -169,7 +170,7 @@ class Scorer:
         texts = list(texts)
         split = split_texts(texts)
         if lacking := sorted({*range(len(texts))}.difference(split.text)):
-            raise ValueError(
+            raise AccordError(
                 f"expected a sentence in place {lacking[0] + 1}, found no word in "
                 f"{texts[lacking[0]]!r}"
             )
@@ -236,7 +237,7 @@ class Scorer:
         for word in found:
             if word != END and word not in self.vocabulary.known and len(self.words(word)) != 1:
                 read = self.words(word)
-                raise ValueError(
+                raise AccordError(
                     f"expected one word, got {len(read)} in {word!r:.80}: {', '.join(read):.80}"
                 )
         return found
@@ -254,7 +255,7 @@ def tokens(sentences: Iterable[str]) -> Iterator[tuple[str, ...]]:
 def _whole(text: str) -> str:
     """The text, if it is valid: bytes that are not UTF-8 arrive as surrogates."""
     if half := HALF.search(text):
-        raise ValueError(
+        raise AccordError(
             f"expected text in UTF-8, found half of a character (a lone surrogate) behind "
             f"{text[: half.start()][-40:]!r}"
         )

@@ -17,6 +17,7 @@ import pandas as pd
 
 from accord import lexicon
 from accord.corpora.tokenise import normalise
+from accord.errors import AccordError
 from accord.lexicon.analysis import Lexicon
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.context import CONTEXT, Context, SplitTexts, split_texts
@@ -74,7 +75,7 @@ class Frequency:
 def sentences(table: pd.DataFrame, column: str) -> list[str]:
     """The sentences of a table; every row that has none is named."""
     if column not in table:
-        raise ValueError(
+        raise AccordError(
             f"expected a column '{column}' of sentences{nearest(column, map(str, table))}"
         )
     found = table[column].tolist()
@@ -84,12 +85,12 @@ def sentences(table: pd.DataFrame, column: str) -> list[str]:
         if not isinstance(text, str) or not normalise(without_bars(text))
     ]
     if empty:
-        raise ValueError(
+        raise AccordError(
             f"expected a sentence in '{column}', found none in row {', '.join(empty)}; "
             f"the first row below the header is 1. --skip-empty leaves such rows out"
         )
     if not found:
-        raise ValueError(f"expected sentences in '{column}', found no row")
+        raise AccordError(f"expected sentences in '{column}', found no row")
     return found
 
 
@@ -177,12 +178,12 @@ def surprisal_pieces(
     found = sentences(table, column)
     before = _contexts(table, context)
     if keep_context and before is None:
-        raise ValueError(f"keep_context: expected a column '{CONTEXT}' that is read, found none")
+        raise AccordError(f"keep_context: expected a column '{CONTEXT}' that is read, found none")
     if regions is not None and regions not in table:
-        raise ValueError(f"expected a column '{regions}' of regions; there are {', '.join(table)}")
+        raise AccordError(f"expected a column '{regions}' of regions; there are {', '.join(table)}")
     kept = table.drop(columns=regions) if regions else table
     if taken := [name for name in ("model", "row", *MEASURES) if name in kept]:
-        raise ValueError(f"the table has a column '{taken[0]}', as the result has: rename it")
+        raise AccordError(f"the table has a column '{taken[0]}', as the result has: rename it")
     marked = None
     if regions or any(BAR in sentence for sentence in found):
         marked = StimulusRegions(found, table[regions].astype(str).tolist() if regions else None)
@@ -221,7 +222,7 @@ def _table(given: pd.DataFrame | str | Path, column: str) -> pd.DataFrame:
     if isinstance(given, pd.DataFrame):
         return given
     if not isinstance(given, str | Path):
-        raise ValueError(f"expected a table or the path of one, got a {type(given).__name__}")
+        raise AccordError(f"expected a table or the path of one, got a {type(given).__name__}")
     return read_table(Path(given), column)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from accord.corpora.text import lines
+from accord.errors import AccordError
 from accord.models.common.checks import check_finite, expect
 from accord.models.common.files import whole
 from accord.models.inference.interface import InferenceModel
@@ -31,7 +32,7 @@ class ReadVectors:
     def __init__(self, scorer: Scorer):
         if not isinstance(scorer.model, InferenceModel):
             found = type(scorer.model).__name__
-            raise ValueError(f"expected a model that reads words by vectors, got {found}")
+            raise AccordError(f"expected a model that reads words by vectors, got {found}")
         read = scorer.model.vectors()
         rows = read.rows.astype(np.float64)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -74,7 +75,7 @@ class ReadVectors:
     def odd_one_out(self, words: Sequence[str]) -> pd.DataFrame:
         """Words with the mean of their cosines to the others, the least first: the odd one out."""
         if len(words) < FEWEST:
-            raise ValueError(f"expected {FEWEST} words or more, found {len(words)}")
+            raise AccordError(f"expected {FEWEST} words or more, found {len(words)}")
         rows = self.rows[self._of(words)]
         cosine = rows @ rows.T
         others = (cosine.sum(axis=1) - cosine.diagonal()) / (len(words) - 1)
@@ -125,7 +126,7 @@ class ReadVectors:
         read = self.scorer.as_read(words)
         for word in read:
             if word not in self.ids:
-                raise ValueError(f"'{word}' has no vector: it is not known to this model")
+                raise AccordError(f"'{word}' has no vector: it is not known to this model")
         return self.signature[[self.ids[word] for word in read]]
 
     def _ranked(self, score: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from accord.errors import AccordError, NotFoundError
 from accord.models.common.files import write_whole
 
 
@@ -106,9 +107,7 @@ class FinishedRun:
     def read(cls, folder: Path) -> "FinishedRun":
         manifest = folder / MANIFEST
         if not manifest.exists():
-            raise FileNotFoundError(
-                f"{folder} is no run: expected {manifest}. `accord run` makes one."
-            )
+            raise NotFoundError(f"{folder} is no run: expected {manifest}. `accord run` makes one.")
         content = read_json(manifest)
         store = folder.parent / ARTEFACTS
         artefacts = {
@@ -122,7 +121,7 @@ class FinishedRun:
         """The folder that a stage made for each model, or an error if one is missing or damaged."""
         missing = [model for model, made in self.artefacts.items() if stage not in made]
         if missing or not self.artefacts:
-            raise FileNotFoundError(
+            raise NotFoundError(
                 f"{self.folder} is not finished: expected {stage} of every model, "
                 f"found none of {', '.join(missing)}. `accord run` continues it."
             )
@@ -167,7 +166,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get("format", 0), int):
         raise Damaged(f"{path} is damaged: expected an object of format {FORMAT} or before")
     if value.get("format", 0) > FORMAT:
-        raise ValueError(
+        raise AccordError(
             f"{path} was written by a newer Accord: it has format {value['format']}, "
             f"this version reads up to {FORMAT}. Update Accord or choose another folder of runs."
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from accord.errors import NotFoundError
 from accord.models.common.files import clear_partial, write_whole
 from accord.pipeline.base.artefact import (
     ARTEFACTS,
@@ -164,7 +165,7 @@ Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
 def faults(run: Path) -> Iterator[str]:
     """The faults of a run, each with the name of the file or folder."""
     if not run.is_dir():
-        raise FileNotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
+        raise NotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
     try:
         manifest = read_json(run / MANIFEST)
     except UNREADABLE as error:

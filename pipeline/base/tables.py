@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from accord.errors import AccordError
 from accord.models.common.files import whole
 from accord.pipeline.base.messages import echo, printable
 
@@ -162,13 +163,13 @@ def _excel_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
     yield pieces.append
     table = pd.concat(pieces, ignore_index=True)
     if len(table) >= EXCEL_ROWS:
-        raise ValueError(
+        raise AccordError(
             f"{EXCEL}: expected fewer than {EXCEL_ROWS:,} rows, got {len(table):,}; .csv takes all"
         )
     try:
         table.to_excel(path, index=False)
     except ImportError:
-        raise ValueError(
+        raise AccordError(
             f"{EXCEL}: `pip install 'accord-lm[excel]'` brings what writes it"
         ) from None
 
@@ -197,7 +198,7 @@ def _inert(cell: Any) -> Any:
 def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str, dict[str, Any]]:
     """Give each trained model this many seeds. A counted model has one."""
     if seeds < 1:
-        raise ValueError(f"seeds: expected 1 or more, got {seeds}")
+        raise AccordError(f"seeds: expected 1 or more, got {seeds}")
     found = {}
     for model, sections in models.items():
         train = sections["train"]

@@ -8,6 +8,7 @@ import typer
 
 from accord import lexicon as lexicons
 from accord.corpora.sources import read_words
+from accord.errors import AccordError
 from accord.pipeline.base.messages import echo, say
 from accord.pipeline.base.tables import print_table, write_table
 from accord.pipeline.cli.console import command, listed, make_room
@@ -189,7 +190,7 @@ def plant(
     from accord.pipeline.correct.candidates import Candidates
 
     if to.suffix != ".csv":
-        raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
+        raise AccordError(f"--to: expected a name that ends in .csv, got {to}")
     make_room(to)
     chosen = islice(read_words(corpus, folder=folder_of, split=split), 0, None, every)
     sentences = (words for _, words in chosen)

@@ -8,6 +8,7 @@ import pandas as pd
 import typer
 
 from accord import lexicon as lexicons
+from accord.errors import AccordError
 from accord.lexicon import Lexicon, evaluation
 from accord.lexicon.chain import find
 from accord.lexicon.chain import names as lexicon_names
@@ -63,7 +64,7 @@ def show(
 ) -> None:
     """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
     if not word.strip():
-        raise ValueError(f"expected a word to look up, got {word!r}")
+        raise AccordError(f"expected a word to look up, got {word!r}")
     chain = _load(lexicon)
     asked = dict(_usable())
     rows = []
@@ -205,7 +206,7 @@ def compare(
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
     chains = [*dict.fromkeys(chain for each in lexicons for chain in each.split())]
     if not chains:
-        raise ValueError(f"--lexicons: expected chains of lexicons, got {lexicons[0]!r}")
+        raise AccordError(f"--lexicons: expected chains of lexicons, got {lexicons[0]!r}")
     table, folder = compare_lexicons(config, chains, set or (), runs)
     print_table(table)
     echo(f"figure: {folder / 'report' / 'perplexity.png'}")

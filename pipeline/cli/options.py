@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.errors import AccordError
 from accord.pipeline.ask.context import Context as Conditioning
 from accord.pipeline.base.messages import say
 from accord.pipeline.cli.console import is_path
@@ -102,9 +103,9 @@ def under(
 
         tell(scorer, condition)
     if not prime and (prime_weight is not None or prime_tune):
-        raise ValueError("--prime-weight, --prime-tune: expected --prime and its words too")
+        raise AccordError("--prime-weight, --prime-tune: expected --prime and its words too")
     if prime_weight is not None and prime_tune:
-        raise ValueError("expected --prime-weight or --prime-tune, got both")
+        raise AccordError("expected --prime-weight or --prime-tune, got both")
     if prime:
         from accord.pipeline.ask import conditioning
 
@@ -117,7 +118,7 @@ def under(
 def expect_words(text: str) -> None:
     """Reject an empty text, and say that a text which names a file is not read as one."""
     if not text.strip():
-        raise ValueError("the text is empty: expected a beginning of a sentence, if only …")
+        raise AccordError("the text is empty: expected a beginning of a sentence, if only …")
     if is_path(text):
         say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
     if GAP_INSIDE.search(text):
@@ -127,7 +128,7 @@ def expect_words(text: str) -> None:
 def load_model(run: Path | None, model: str | None) -> "Scorer":
     """The model that --run and --model name."""
     if model and run is None:
-        raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
+        raise AccordError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
     from accord.pipeline.ask.scorer import load
 
     return load(run, model)
@@ -139,7 +140,7 @@ def load_backward(backward: Path | None) -> "Scorer | None":
         return None
     scorer = load_model(backward, None)
     if scorer.parts.encoding.recipe.text != "backward":
-        raise ValueError(
+        raise AccordError(
             f"--backward: expected a model that was trained with train.text: backward, "
             f"{backward} was not"
         )

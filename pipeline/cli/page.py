@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.errors import AccordError
 from accord.pipeline.base.messages import echo, track
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import load_model
@@ -97,7 +98,7 @@ def _save(models: Models, folder: Path | None, sentences: Path | None) -> None:
     from accord.pipeline.page.saved import SavedPage, read_lessons
 
     if folder is None or sentences is None:
-        raise ValueError("expected both --save FOLDER and --sentences FILE, found one of them")
+        raise AccordError("expected both --save FOLDER and --sentences FILE, found one of them")
     lessons = read_lessons(sentences)
     page = SavedPage(models, lessons)
     for _ in track(page.gather(), "steps", len(page)):

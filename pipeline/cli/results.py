@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from accord.errors import AccordError
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.store import faults
 from accord.pipeline.base.tables import print_table
@@ -143,7 +144,7 @@ def combine(
     options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
     given = ", ".join(name for name, value in options.items() if value)
     if log_linear and given:
-        raise ValueError(f"--log-linear: expected no other option beside it, got {given}")
+        raise AccordError(f"--log-linear: expected no other option beside it, got {given}")
     models = find_all(parts)
     if log_linear:
         print_table(combining.log_linear(models))

@@ -14,6 +14,7 @@ import typer
 
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
+from accord.errors import AccordError
 from accord.models.common.registry import imported
 from accord.pipeline.ask.context import pieces, split_texts
 from accord.pipeline.base.messages import counted, echo, say
@@ -141,7 +142,7 @@ def score(
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     if dynamic is not None:
         if condition or prime:
-            raise ValueError("--dynamic: expected neither --condition nor --prime beside it")
+            raise AccordError("--dynamic: expected neither --condition nor --prime beside it")
         scorer = imported(FOLLOW)(scorer, dynamic)
         say(f"dynamic evaluation at a rate of {dynamic:g}: the weights follow the text")
     total = Total(unit)
@@ -161,11 +162,11 @@ def score(
 def numbered_sentences(text: str) -> list[tuple[int, str]]:
     """The lines that are not blank, with their numbers; what can be no file is one."""
     if not text.strip():
-        raise ValueError("the text is empty: expected a sentence, a file, or - for standard input")
+        raise AccordError("the text is empty: expected a sentence, a file, or - for standard input")
     if text == "-":
         found = typer.get_text_stream("stdin", "utf-8")
     elif Path(text).suffix in TABLES:
-        raise ValueError(_is_a_table(text))
+        raise AccordError(_is_a_table(text))
     elif not is_path(text) and not _is_named_as_a_file(text):
         return [(1, text.strip())]
     else:
@@ -173,10 +174,10 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
     kept = [line.removeprefix("\ufeff").rstrip("\r\n") for line in found]
     tabs = {line.count("\t") for line in kept if line.strip()}
     if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
-        raise ValueError(_is_a_table(text))
+        raise AccordError(_is_a_table(text))
     found = [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
     if not found:
-        raise ValueError(f"{text}: expected one sentence per line, found no text")
+        raise AccordError(f"{text}: expected one sentence per line, found no text")
     return found
 
 

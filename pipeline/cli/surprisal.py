@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.errors import AccordError, NotFoundError
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import (
     TABLES,
@@ -170,16 +171,16 @@ def surprisal(
     if to:
         check_sidecar(to)
     if not is_path(str(table)):
-        raise FileNotFoundError(f"no file {table}; for a sentence itself there is `accord score`")
+        raise NotFoundError(f"no file {table}; for a sentence itself there is `accord score`")
     found = read_table(table, column)
     if skip_empty:
         found = without_empty(found, column)
     if by is None and CONDITION in found:
         by = CONDITION
     if by is not None and by not in found:
-        raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
+        raise AccordError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
     if by == item:
-        raise ValueError(f"--by and --item: expected two columns, got {by!r} for both")
+        raise AccordError(f"--by and --item: expected two columns, got {by!r} for both")
     asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     rows, found = found.index.to_numpy() + 1, found.reset_index(drop=True)  # as in the file
     options = {"column": column, "regions": regions, "expect": listed(expect or "")}
@@ -375,7 +376,7 @@ def _chosen(
     if not models:
         return under(load_model(run, model), *told)
     if model:
-        raise ValueError(f"expected --model or --models, got both: {model} and {models}")
+        raise AccordError(f"expected --model or --models, got both: {model} and {models}")
     return {name: under(_named(run, name), *told) for name in listed(models)}
 
 
@@ -389,11 +390,11 @@ def _named(run: Path | None, name: str) -> "Scorer":
 def _check_files(to: Path | None, plot: Path | None, source: Path | None = None) -> None:
     """What cannot be written is refused before anything is computed, and what can has a folder."""
     if to and source and to.resolve() == source.resolve():
-        raise ValueError(f"--to: {to} is the table that is read; choose another name")
+        raise AccordError(f"--to: {to} is the table that is read; choose another name")
     if plot:
         import_module("matplotlib")  # or say now that it is missing
     if to and to.suffix not in TABLES:
-        raise ValueError(f"--to: expected a name that ends in {', '.join(TABLES)}; got {to}")
+        raise AccordError(f"--to: expected a name that ends in {', '.join(TABLES)}; got {to}")
     if plot and plot.suffix not in DRAWN:
-        raise ValueError(f"--plot: expected a name that ends in {' or '.join(DRAWN)}; got {plot}")
+        raise AccordError(f"--plot: expected a name that ends in {' or '.join(DRAWN)}; got {plot}")
     make_room(to, plot)

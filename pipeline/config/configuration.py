@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.common.registry import trust_files
 from accord.models.recipe import MOVED, Recipe, Teachers
@@ -46,14 +47,14 @@ def read_overrides(texts: Iterable[str], models: Iterable[str]) -> list[Override
 def _read(text: str, models: Sequence[str]) -> Override:
     match = re.fullmatch(r"(?:([^=]+)\.)?(\w+)\.(\w+)=(.*)", text, re.DOTALL)
     if not match:
-        raise ValueError(
+        raise AccordError(
             f"expected --set section.key=value or model.section.key=value, found '{text}'"
         )
     model, section, key, value = match.groups()
     if model is not None and model not in models:
-        raise ValueError(f"--set {text}: no model '{model}'{nearest(model, models)}")
+        raise AccordError(f"--set {text}: no model '{model}'{nearest(model, models)}")
     if model is not None and section in STAGES and STAGES[section].over_models:
-        raise ValueError(f"--set {text}: {section} is of all models; expected {section}.{key}=…")
+        raise AccordError(f"--set {text}: {section} is of all models; expected {section}.{key}=…")
     found = _value(value, _kind(section, key), f"the value of --set {text.partition('=')[0]}")
     return Override(model, section, key, found)
 
@@ -203,7 +204,7 @@ def _templates(*layers: Mapping[str, Any] | None) -> list[str]:
 def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:
     """The changes of each model; a model that is null is removed."""
     if not isinstance(models, dict) or not models:
-        raise ValueError(
+        raise AccordError(
             f"{where}: expected 'models' to map names to changes, found {short(models)}"
         )
     found = {
@@ -212,7 +213,7 @@ def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:
         if changes is not None
     }
     if not found:
-        raise ValueError(
+        raise AccordError(
             f"{where}: expected a model, found none but {', '.join(map(str, models))}, which null "
             f"removes; {{}} is a model that changes nothing"
         )
@@ -223,7 +224,7 @@ def _name(name: Any, where: str) -> str:
     """A model's or a run's name, which also names files: it must not lead out of their folder."""
     if not re.fullmatch(r"[^\W_][^/\\\x00-\x1f]{0,99}", str(name)):
         expected = "names that begin with a letter or a digit and hold no slash"
-        raise ValueError(f"{where}: expected {expected}, found {short(name)}")
+        raise AccordError(f"{where}: expected {expected}, found {short(name)}")
     return str(name)
 
 
@@ -231,7 +232,7 @@ def _chosen(models: Sequence[str], declared: Mapping[str, Any], where: str) -> l
     """The models of these names, or all, in the order of their declaration."""
     for model in models:
         if model not in declared:
-            raise ValueError(f"{where}: no model '{model}'{nearest(model, declared)}")
+            raise AccordError(f"{where}: no model '{model}'{nearest(model, declared)}")
     return [model for model in declared if model in models or not models]
 
 
@@ -240,7 +241,7 @@ def checked_sections(layers: Sequence[Mapping[str, Any] | None], where: str) -> 
     layers = [layer for layer in layers if layer is not None]
     for layer in layers:
         if not isinstance(layer, dict):
-            raise ValueError(f"{where}: expected sections to change, found {short(layer)}")
+            raise AccordError(f"{where}: expected sections to change, found {short(layer)}")
         _check_keys(layer, STAGES, where, "section")
     return {
         name: _section(stage.params, [layer.get(name) for layer in layers], f"{where}, {name}")
@@ -255,7 +256,7 @@ def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: st
         if layer is None:
             continue
         if not isinstance(layer, dict):
-            raise ValueError(f"{where}: expected keys and values, found {short(layer)}")
+            raise AccordError(f"{where}: expected keys and values, found {short(layer)}")
         _check_keys(layer, {**hints, **moved}, where, "key")
         typed = {
             key: _typed(value, hints[key], f"{where}.{key}") if key in hints else value
@@ -267,7 +268,7 @@ def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: st
         values = params.settled(values) if moved else values
         return params(**values)
     except ValueError as error:  # of a value out of its range
-        raise ValueError(f"{where}.{error}") from None
+        raise AccordError(f"{where}.{error}") from None
 
 
 def _layered(params: type, values: Mapping[str, Any], typed: Mapping[str, Any], where: str) -> Any:
@@ -275,7 +276,7 @@ def _layered(params: type, values: Mapping[str, Any], typed: Mapping[str, Any], 
     try:
         return params.layered(values, typed) if hasattr(params, "layered") else {**values, **typed}
     except ValueError as error:
-        raise ValueError(f"{where}.{error}") from None
+        raise AccordError(f"{where}.{error}") from None
 
 
 def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
@@ -283,8 +284,8 @@ def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
         if key not in valid:
             said = short(str(key))
             if RENAMED.get(str(key)) in valid:
-                raise ValueError(f"{where}: {kind} {said} is called {RENAMED[key]!r} now")
-            raise ValueError(f"{where}: unknown {kind} {said}{nearest(str(key), valid)}")
+                raise AccordError(f"{where}: {kind} {said} is called {RENAMED[key]!r} now")
+            raise AccordError(f"{where}: unknown {kind} {said}{nearest(str(key), valid)}")
 
 
 def _typed(value: Any, hint: Any, where: str) -> Any:
@@ -301,7 +302,9 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
         if value in args:
             return value
         close = nearest(short(value), args)
-        raise ValueError(f"{where}: expected one of {', '.join(args)}, found {short(value)}{close}")
+        raise AccordError(
+            f"{where}: expected one of {', '.join(args)}, found {short(value)}{close}"
+        )
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_typed(item, args[0], where) for item in items)
@@ -313,7 +316,7 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
         with suppress(ValueError):
             value = float(value)
     if hint is float and isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{where}: expected a finite number, found {value}")
+        raise AccordError(f"{where}: expected a finite number, found {value}")
     if type(value) is not hint:
-        raise ValueError(f"{where}: expected {hint.__name__}, found {short(value)}")
+        raise AccordError(f"{where}: expected {hint.__name__}, found {short(value)}")
     return value

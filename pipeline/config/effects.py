@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
+from accord.errors import AccordError
 from accord.models.common.checks import expect
 from accord.models.common.files import load_json
 from accord.models.common.registry import Registry, parted, parts_chosen
@@ -54,7 +55,7 @@ def effective(
 
 def _check_background(sections: Sections, where: str) -> None:
     if sections["train"].pretraining == "background" and sections["background"].kind == "ngram":
-        raise ValueError(
+        raise AccordError(
             f"{where}: train.phases: pretraining.use: background takes the place of "
             f"background.kind: ngram; expected background.kind: unigram or uniform, or use: "
             f"initialise"
@@ -69,7 +70,7 @@ def _check_direction(sections: Sections, where: str) -> None:
         "train.start": sections["train"].start is None,
     }.items():
         if sections["train"].text == "backward" and not fits:
-            raise ValueError(f"{where}: train.text: backward expects words and no {key}")
+            raise AccordError(f"{where}: train.text: backward expects words and no {key}")
 
 
 def _with_width(sections: Sections) -> Sections:
@@ -126,7 +127,7 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
     found = checked([kept, *layers], where)
     _refuse_others(start, kept, of_start, found, where)
     if pretraining != "none":
-        raise ValueError(
+        raise AccordError(
             f"{where}, train.phases: expected no pretraining, as it is fine-tuned from {start}; "
             f"found {pretraining}"
         )
@@ -175,7 +176,7 @@ def _check_start(start: str, sections: Sections) -> None:
     for section, keys in EXPECTED.items():
         for key, expected in keys.items():
             if (value := getattr(sections[section], key)) != expected:
-                raise ValueError(
+                raise AccordError(
                     f"train.start: expected a model with {section}.{key}: {expected or 'null'}, "
                     f"{start} has {value}"
                 )
@@ -190,7 +191,7 @@ def _refuse_others(
             has, stated = (getattr(each[section], key) for each in (of_start, found))
             if has != stated:
                 hint = "; analyse.protocol: closed may add them" if key == "vectors" else ""
-                raise ValueError(
+                raise AccordError(
                     f"{where}, {section}.{key}: expected {_as_yaml(has)}, as in {start}, the model "
                     f"to fine-tune{hint}; found {_as_yaml(stated)}"
                 )

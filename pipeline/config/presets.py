@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from accord.errors import AccordError, NotFoundError
 from accord.models.common.checks import nearest
 from accord.models.recipe import Recipe
 from accord.pipeline.sections import FeaturiseParams
@@ -36,7 +37,7 @@ def parse(text: str, where: str) -> Any:
         return yaml.load(text, _Loader)
     except Exception as error:  # PyYAML raises many kinds of errors, for `!!int x` or a thousand [
         said = str(error).replace(' in "<unicode string>",', "") or type(error).__name__
-        raise ValueError(f"{where} is not valid YAML: {said[:500]}") from None
+        raise AccordError(f"{where} is not valid YAML: {said[:500]}") from None
 
 
 # Sections that know how to put a layer on another.
@@ -56,7 +57,7 @@ def preset_names() -> list[str]:
 def preset_text(name: str) -> str:
     """The text of a preset."""
     if name not in preset_names():
-        raise ValueError(f"no preset '{name}'{nearest(name, preset_names())}")
+        raise AccordError(f"no preset '{name}'{nearest(name, preset_names())}")
     return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
 
 
@@ -64,17 +65,17 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
     """A file merged with its base, section by section; and its name for errors."""
     text, where = _read(source)
     if where in above:
-        raise ValueError(f"{where} is its own base")
+        raise AccordError(f"{where} is its own base")
     raw = parse(text, where)
     if not isinstance(raw, dict):
         found = "nothing" if raw is None else short(raw)
-        raise ValueError(f"{where}: expected sections such as 'corpus:', found {found}")
+        raise AccordError(f"{where}: expected sections such as 'corpus:', found {found}")
     if "base" not in raw:
         return raw, where
     try:
         below, _ = layered(str(raw.pop("base")), (*above, where))
     except (ValueError, FileNotFoundError) as error:
-        raise ValueError(f"{where}, base: {error}") from None
+        raise AccordError(f"{where}, base: {error}") from None
     for section, keys in raw.items():
         both = isinstance(keys, dict) and isinstance(below.get(section), dict)
         if both and section == "models":
@@ -98,7 +99,7 @@ def _models(models: dict, below: dict, where: str) -> dict:
     removed = {name for name, changes in models.items() if changes is None}
     for name in removed:
         if below.get(name) is None:
-            raise ValueError(
+            raise AccordError(
                 f"{where}: null removes a model of the base, which has no "
                 f"'{name}'{nearest(str(name), map(str, below))}"
             )
@@ -112,12 +113,12 @@ def _read(source: str) -> tuple[str, str]:
         return _text(path), str(path)
     if path.suffix in CONFIGURATIONS:
         others = [str(each) for ending in CONFIGURATIONS for each in path.parent.glob(f"*{ending}")]
-        raise FileNotFoundError(f"no configuration file {path}{nearest(str(path), others, 0)}")
+        raise NotFoundError(f"no configuration file {path}{nearest(str(path), others, 0)}")
     try:
         return preset_text(source), f"preset '{source}'"
     except ValueError as error:
         hint = "a configuration of your own is named by its path, ending in .yaml"
-        raise ValueError(f"{error}; {hint}") from None
+        raise AccordError(f"{error}; {hint}") from None
 
 
 def _is_file(path: Path) -> bool:
@@ -132,4 +133,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8: bad byte at offset {error.start}") from None
+        raise AccordError(f"{path} is not UTF-8: bad byte at offset {error.start}") from None

@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.dictionaries.homophones import Homophones
 from accord.pipeline.correct.candidates import SELDOM, Candidates
 from accord.pipeline.correct.nbest import Arc, Lattice
@@ -111,7 +112,7 @@ def plant(
         if len(rows) == limit:
             break
     if not rows:
-        raise ValueError("expected sentences with words that can be taken for others, found none")
+        raise AccordError("expected sentences with words that can be taken for others, found none")
     return pd.DataFrame(rows, columns=["construction", "good", "bad"])
 
 

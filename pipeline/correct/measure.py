@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import track
 from accord.pipeline.correct.candidates import KINDS, Change, Prior, changed
@@ -195,5 +196,5 @@ def readable(pairs: Sequence[Pair], scorer: Scorer) -> list[Pair]:
         if all(knows(scorer.cased(words_of(text))) for text in (each.good, each.bad))
     ]
     if not found:
-        raise ValueError("expected pairs of words that the model knows, found none")
+        raise AccordError("expected pairs of words that the model knows, found none")
     return found

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.corpora.text import lines, parse_line
+from accord.errors import AccordError
 from accord.models.common.files import whole
 from accord.pipeline.ask.scorer import Scorer
 
@@ -50,20 +51,20 @@ def read_nbest(path: Path) -> list[NBest]:
             for name, text, score in _from_json(line) if line.startswith("{") else _from_text(line):
                 found = lists.setdefault(name, NBest(name))
                 if not isinstance(text, str) or not text.split():
-                    raise ValueError("expected words in a hypothesis, found none")
+                    raise AccordError("expected words in a hypothesis, found none")
                 if score is None:
                     if found.reference not in (None, text):
-                        raise ValueError(f"expected one reference of '{name}', found another")
+                        raise AccordError(f"expected one reference of '{name}', found another")
                     found.reference = text
                 else:
                     found.texts.append(text)
                     found.scores.append(score)
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
+            raise AccordError(f"{path}, line {number}: {error}") from None
     without = next((found.id for found in lists.values() if not found.texts), None)
     if without is not None or not lists:
         where = f"'{without}' has" if lists else "there is"
-        raise ValueError(f"{path}: expected hypotheses, but {where} none")
+        raise AccordError(f"{path}: expected hypotheses, but {where} none")
     return list(lists.values())
 
 
@@ -80,7 +81,7 @@ def write_nbest(path: Path, lists: Iterable[NBest]) -> None:
 def _from_text(line: str) -> Iterator[tuple[str, str, float | None]]:
     name, *fields = (part.strip() for part in line.split("|||"))
     if not name or len(fields) < 2:
-        raise ValueError(f"expected ID ||| HYPOTHESIS ||| SCORE, found {line!r}")
+        raise AccordError(f"expected ID ||| HYPOTHESIS ||| SCORE, found {line!r}")
     text, *scores = fields
     yield name, text, None if scores == [REFERENCE] else _sum(" ".join(scores).split())
 
@@ -91,10 +92,10 @@ def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
         name, hypotheses = str(content["id"]), content["hypotheses"]
         pairs = [(each["text"], [each["score"]]) for each in hypotheses]
     except ValueError as error:
-        raise ValueError(f"expected JSON, but {error}") from None
+        raise AccordError(f"expected JSON, but {error}") from None
     except (KeyError, TypeError) as missing:
         expected = 'expected {"id", "hypotheses": [{"text", "score"}, …]}'
-        raise ValueError(f"{expected}, but {missing} is missing or wrong") from None
+        raise AccordError(f"{expected}, but {missing} is missing or wrong") from None
     yield from ((name, text, _sum(scores)) for text, scores in pairs)
     if content.get("reference") is not None:
         yield name, content["reference"], None
@@ -107,7 +108,7 @@ def _sum(scores: list) -> float:
         total = math.nan
     if not scores or not math.isfinite(total):
         found = " ".join(map(str, scores)) or "nothing"
-        raise ValueError(f"expected finite numbers as scores, or '{REFERENCE}'; found {found}")
+        raise AccordError(f"expected finite numbers as scores, or '{REFERENCE}'; found {found}")
     return total
 
 
@@ -147,7 +148,7 @@ class Lattice(NamedTuple):
                 if words:
                     _keep(whole, words, score + final)
         if not whole:
-            raise ValueError(f"'{self.id}': expected a path with words from node 0 to an end")
+            raise AccordError(f"'{self.id}': expected a path with words from node 0 to an end")
         texts, scores = zip(*best(whole.items(), size), strict=True)
         return NBest(self.id, list(texts), list(scores), reference)
 
@@ -289,7 +290,7 @@ def oracle(lists: Sequence[NBest]) -> list[int]:
 
 def _reference(found: NBest) -> list[str]:
     if found.reference is None:
-        raise ValueError(f"'{found.id}' has no reference: expected one for every list")
+        raise AccordError(f"'{found.id}' has no reference: expected one for every list")
     return found.reference.split()
 
 

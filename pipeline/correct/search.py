@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.inference.generation import Beam
 from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.scorer import Scorer
@@ -82,7 +83,7 @@ class Search:
         width: int = WIDTH,
     ):
         if not isinstance(scorer.model, InferenceModel):
-            raise ValueError("expected a model of words, got one of subwords or n-grams of a file")
+            raise AccordError("expected a model of words, got one of subwords or n-grams of a file")
         self.scorer, self.model, self.width = scorer, scorer.model, width
         self.steps = [
             [

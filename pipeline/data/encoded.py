@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
@@ -38,7 +39,7 @@ def read_values(folder: Path) -> dict[str, list[str]]:
     found = load_json(path, dict) if path.exists() else {}
     lists = found.values()
     if not all(isinstance(each, list) and {*map(type, each)} == {str} for each in lists):
-        raise ValueError(f"{path}: expected for each kind of label a list of them")
+        raise AccordError(f"{path}: expected for each kind of label a list of them")
     return found
 
 
@@ -54,13 +55,13 @@ def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> l
     for text in condition:
         name, sign, value = text.partition("=")
         if not sign:
-            raise ValueError(f"condition: expected NAME=LABEL, got '{text}'")
+            raise AccordError(f"condition: expected NAME=LABEL, got '{text}'")
         if name not in values:
-            raise ValueError(f"condition: unknown kind of label '{name}'{nearest(name, values)}")
+            raise AccordError(f"condition: unknown kind of label '{name}'{nearest(name, values)}")
         if value not in values[name]:
-            raise ValueError(f"condition: unknown {name} '{value}'{nearest(value, values[name])}")
+            raise AccordError(f"condition: unknown {name} '{value}'{nearest(value, values[name])}")
         if name in said:
-            raise ValueError(f"condition: expected one {name}, got several")
+            raise AccordError(f"condition: expected one {name}, got several")
         said[name] = value
     numbers = ((of_kind, said.get(name)) for name, of_kind in values.items())
     return [0 if label is None else of_kind.index(label) + 1 for of_kind, label in numbers]
@@ -188,15 +189,15 @@ def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -
     parts = read_parts(folder, "train")
     if unknown := [name for name in weights if name not in parts]:
         if not parts:
-            raise ValueError("train.source_weights expects several sources, corpus.source has one")
-        raise ValueError(
+            raise AccordError("train.source_weights expects several sources, corpus.source has one")
+        raise AccordError(
             f"train.source_weights: unknown source '{unknown[0]}'{nearest(unknown[0], parts)}"
         )
     of_sentences = np.ones(len(sentences.lengths))
     for name, weight in weights.items():
         of_sentences[parts[name]] = weight
     if not of_sentences.any():
-        raise ValueError("train.source_weights: expected a source above 0, found none")
+        raise AccordError("train.source_weights: expected a source above 0, found none")
     return sentences._replace(weights=of_sentences)
 
 

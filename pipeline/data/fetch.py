@@ -25,6 +25,7 @@ from xml.etree.ElementTree import Element
 from filelock import FileLock
 
 from accord.corpora.sources import CORPORA, Repository
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.base.artefact import hash_of_file
 from accord.pipeline.base.messages import say
@@ -90,7 +91,7 @@ def fetch(source: str) -> Path:
     if source in CORPORA and CORPORA[source].folder:
         source = CORPORA[source].folder
     if source not in source_names():
-        raise ValueError(f"unknown source '{source}'{nearest(source, source_names())}")
+        raise AccordError(f"unknown source '{source}'{nearest(source, source_names())}")
     home = writable_data_folder()
     say(f"fetching {source} into {home / source}")
     with (

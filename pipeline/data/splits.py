@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.data import in_a_row
 from accord.pipeline.sections import CorpusParams
 
@@ -107,7 +108,7 @@ def split_as_given(given: Mapping[str, array], params: CorpusParams) -> Splits:
         random.Random(params.seed).shuffle(train)
     if params.valid == 0:
         if OWN_VALIDATION not in parts:
-            raise ValueError(
+            raise AccordError(
                 f"valid is 0, but '{', '.join(params.source)}' has no split called dev or valid"
             )
         valid = parts.pop(OWN_VALIDATION)
@@ -115,7 +116,7 @@ def split_as_given(given: Mapping[str, array], params: CorpusParams) -> Splits:
         amount = _amount(params.valid, len(train))
         valid, train = train[:amount], train[amount:]
     if not parts:
-        raise ValueError(
+        raise AccordError(
             f"corpus '{', '.join(params.source)}' leaves no split to test on: expected one besides "
             f"those for training and validation; with a valid above 0 its own dev is the test"
         )

@@ -18,6 +18,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.analysis import FEATURES, Lexicon, feature_names
 from accord.lexicon.vectors import string_hashes
 from accord.models.common.checks import expect, nearest
@@ -45,7 +46,7 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
     for name in params.without:
         if name.lower().partition("=")[0] not in fields:
             valid = ", ".join(sorted(fields))
-            raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
+            raise AccordError(f"featurise.without: no template has '{name}'; there are {valid}")
     return [each for each in templates if not {*each.split("×")} & left_out]
 
 
@@ -70,7 +71,7 @@ def _side(
         return {*every}
     side = {each if each == VECTORS else _parsed(each, names, key) for each in named}
     for template in sorted(side.difference(every)):
-        raise ValueError(
+        raise AccordError(
             f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
         )
     return side
@@ -84,7 +85,7 @@ def check(params, names: Sequence[str] | None) -> None:
         expect(f"featurise.{key}", bool(side), "one or more that are not left out", "none")
     needing = [each for each in templates if each.startswith("class-")]
     if needing and params.vectors is None:
-        raise ValueError(
+        raise AccordError(
             f"featurise.templates: {needing[0]} needs word vectors, such as "
             f"featurise.vectors: {{source: spacy, dimensions: 0}}"
         )
@@ -100,13 +101,13 @@ def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
     for part in map(str.strip, re.split("[×*]", template)):
         parts = _parted_by_x(part, {*known})
         if parts is None and part != template and (part in TEMPLATES or OF_MEANING.fullmatch(part)):
-            raise ValueError(
+            raise AccordError(
                 f"featurise.{key}: expected fields of the lexicon in '{template}', found '{part}', "
                 f"which stands alone"
             )
         if parts is None and names is not None:
             valid = [*TEMPLATES, *known, "class-100", "cluster-100"]
-            raise ValueError(f"featurise.{key}: unknown template '{part}'{nearest(part, valid)}")
+            raise AccordError(f"featurise.{key}: unknown template '{part}'{nearest(part, valid)}")
         fields += parts or [part]
     return "×".join(fields)
 
@@ -175,7 +176,7 @@ def _left(table: pd.DataFrame, without: Sequence[str]) -> pd.DataFrame:
     distinct = pd.Series(table["feature"].unique())
     held = distinct.str.lower().str.split("×").map(left_out.intersection)
     for name in sorted(left_out.difference(*held)):
-        raise ValueError(f"featurise.without: no word has '{name}'{nearest(name, distinct)}")
+        raise AccordError(f"featurise.without: no word has '{name}'{nearest(name, distinct)}")
     return table[~table["feature"].isin(distinct[held.map(bool)])]
 
 
@@ -263,7 +264,7 @@ def hashed(params, types: pd.DataFrame) -> pd.DataFrame:
     identity feature, and no table of words is needed.
     """
     if not params.forms:
-        raise ValueError("featurise.templates: hashed expects forms, the number of its features")
+        raise AccordError("featurise.templates: hashed expects forms, the number of its features")
     buckets = string_hashes(types["form"].tolist()) % np.uint64(params.forms)
     return rows(types.index, "hash=" + pd.Series(buckets, index=types.index).astype(str))
 
@@ -310,7 +311,7 @@ def number_falling(params, types: pd.DataFrame) -> pd.DataFrame:
 def frequency(params, types: pd.DataFrame) -> pd.DataFrame:
     """The frequency of the word in French: half powers of ten per million, or unknown."""
     if "frequency" not in types:
-        raise ValueError(
+        raise AccordError(
             "featurise.templates: frequency needs a lexicon that has frequencies, "
             "such as analyse.frequency: lexique"
         )
@@ -342,7 +343,7 @@ def _said(analyses: pd.DataFrame, name: str) -> pd.Series:
         return analyses[COLUMNS[name]].astype(str)
     spelled = {each.lower(): each for each in known_names(analyses)}
     if name not in spelled:
-        raise ValueError(
+        raise AccordError(
             f"background.history: factored: expected factors among "
             f"{', '.join([*COLUMNS, *spelled])}; found '{name}'"
         )

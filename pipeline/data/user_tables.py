@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from accord.corpora.text import CorpusError, kind, lines, table_rows
+from accord.errors import AccordError
 from accord.lexicon.index import parquet
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.base.tables import EXCEL, PARQUET, TABLES
@@ -22,7 +23,7 @@ FRENCH_SIGNS = frozenset("àâçèéêëîïôùûœÀÇÉ’«»…–—")
 def read_table(path: Path, column: str) -> pd.DataFrame:
     """The table of a file, its columns as they are written; a text is a table of its lines."""
     if kind(path) in NO_TEXTS:
-        raise ValueError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
+        raise AccordError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
     if kind(path) == PARQUET:
         return _parquet(path)
     if kind(path) == EXCEL:
@@ -35,9 +36,9 @@ def read_table(path: Path, column: str) -> pd.DataFrame:
         return pd.DataFrame(found, columns=["line", column])
     rows = list(table_rows(path, SEPARATORS, encoding))
     if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
-        raise ValueError("\n".join(faults))
+        raise AccordError("\n".join(faults))
     if not rows:
-        raise ValueError(f"{path}: expected a table with a header and rows, found none")
+        raise AccordError(f"{path}: expected a table with a header and rows, found none")
     if empty := _empty_lines(rows):
         say(
             f"{path}: {counted(len(empty), 'empty line')} left out, and rows are counted without: "
@@ -63,7 +64,7 @@ def _encoding(path: Path) -> str:
     """
     with path.open("rb") as file:
         if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
-            raise ValueError(
+            raise AccordError(
                 f"{path}: expected UTF-8, found UTF-16; save it as UTF-8 (in Excel: CSV UTF-8)"
             )
     try:
@@ -90,7 +91,7 @@ def _french_signs(path: Path, encoding: str) -> int:
 def _check_line_ends(path: Path, encoding: str) -> None:
     """Reject carriage returns alone: all lines would be read as one."""
     if "\r" in next(lines(path, encoding), "").rstrip("\r\n"):
-        raise ValueError(
+        raise AccordError(
             f"{path}: expected lines that end in a line feed, found carriage returns alone; save "
             f"it as UTF-8 (in Excel: CSV UTF-8)"
         )
@@ -101,11 +102,13 @@ def _excel(path: Path) -> pd.DataFrame:
     try:
         return pd.read_excel(path)
     except ImportError:
-        raise ValueError(f"{path}: `pip install 'accord-lm[excel]'` brings what reads it") from None
+        raise AccordError(
+            f"{path}: `pip install 'accord-lm[excel]'` brings what reads it"
+        ) from None
     except Exception as error:  # which is anything if the file is damaged
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
-        raise ValueError(f"{path}: expected a workbook of Excel; {error}") from None
+        raise AccordError(f"{path}: expected a workbook of Excel; {error}") from None
 
 
 def _parquet(path: Path) -> pd.DataFrame:
@@ -116,4 +119,4 @@ def _parquet(path: Path) -> pd.DataFrame:
     except Exception as error:  # which is anything if the file is damaged
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
-        raise ValueError(f"{path}: expected a table in Parquet; {error}") from None
+        raise AccordError(f"{path}: expected a table in Parquet; {error}") from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.phi import Features
@@ -77,7 +78,7 @@ class Vocabulary:
         if len(lacking):
             others = [words[place] for place in lacking]
             if not self.is_open:
-                raise ValueError(f"'{others[0]}' is not known to this closed vocabulary")
+                raise AccordError(f"'{others[0]}' is not known to this closed vocabulary")
             ids[lacking] = self._classes.ids(others)
         return ids
 
@@ -122,5 +123,5 @@ class NamedFeatures:
 
     def number(self, name: str) -> int:
         if name not in self.names:
-            raise ValueError(f"unknown feature '{name}'{nearest(name, self.names)}")
+            raise AccordError(f"unknown feature '{name}'{nearest(name, self.names)}")
         return self.names.index(name)

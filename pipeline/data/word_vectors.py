@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError, NotFoundError
 from accord.lexicon import vectors
 from accord.lexicon.vectors import kmeans
 from accord.models.common.arrays import load_array, load_arrays
@@ -45,12 +46,12 @@ def files(source: str) -> list[Path]:
         return [folder / "vectors", folder / "key2row"]
     path = Path(source)
     if not path.name.endswith((*TEXTS, ".npz")):
-        raise ValueError(
+        raise AccordError(
             f"featurise.vectors: expected the source spacy or a file ending in "
             f"{', '.join(TEXTS)} or .npz, found '{source}'"
         )
     if not path.is_file():
-        raise FileNotFoundError(f"featurise.vectors: no file {path}")
+        raise NotFoundError(f"featurise.vectors: no file {path}")
     return [path]
 
 
@@ -106,7 +107,7 @@ def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
     rows = found.vectors[1:].astype(np.float64)
     words = np.bincount(found.row, minlength=len(found.vectors))[1:]
     if not 0 < dimensions <= min(rows.shape):
-        raise ValueError(
+        raise AccordError(
             f"featurise.vectors: expected dimensions from 0 to {min(rows.shape)}, as the vectors "
             f"of these words have, found {dimensions}"
         )
@@ -117,7 +118,9 @@ def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
     largest = np.take_along_axis(kept, np.abs(kept).argmax(axis=0)[None], axis=0)
     scale = np.sqrt(max(variance[::-1][:dimensions].mean(), 0))
     if not scale > rounding:
-        raise ValueError("featurise.vectors: expected vectors that differ, found one for all words")
+        raise AccordError(
+            "featurise.vectors: expected vectors that differ, found one for all words"
+        )
     short = rows @ (kept * np.sign(largest)) / scale  # an axis has two directions: one is chosen
     return np.concatenate([np.zeros((1, dimensions)), short]).astype(np.float32)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.corpora.tokenise import tokenised
+from accord.errors import AccordError
 from accord.lexicon import Analysis, Lexicon
 from accord.pipeline.evaluation.suites import Pair, WrittenSuite, pair_table, words_of
 
@@ -49,9 +50,9 @@ def find_words(suite: WrittenSuite, score: str, lexicon: Lexicon | None) -> Crit
     elif score == VERB and lexicon is not None:
         found = [_verb(pair, lexicon) for pair in suite.pairs]
     else:
-        raise ValueError(f"--score: expected {VERB} or {WORD}COLUMN, got {score!r}")
+        raise AccordError(f"--score: expected {VERB} or {WORD}COLUMN, got {score!r}")
     if not any(found):
-        raise ValueError(
+        raise AccordError(
             f"--score {score}: expected a word that both sentences of a pair have, from where they "
             f"begin to differ; found none in {suite.source}"
         )
@@ -66,7 +67,7 @@ def _named_words(suite: WrittenSuite, column: str) -> list[tuple[Span, Span] | N
     """The words of a column, each at its first position from the difference on."""
     table = pair_table(suite)
     if column not in table:
-        raise ValueError(
+        raise AccordError(
             f"--score {WORD}{column}: {suite.source} has no such column; found "
             f"{', '.join(map(str, table.columns))}"
         )

@@ -20,6 +20,7 @@ import pandas as pd
 
 from accord.corpora import sources
 from accord.corpora.sentence import Token, Tree, features
+from accord.errors import AccordError
 from accord.lexicon import Lexicon
 from accord.lexicon.analysis import Paradigms
 from accord.models.common.files import write_whole
@@ -188,7 +189,7 @@ def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
     made = (broken(agreeing, paradigms) for agreeing in _agreeing_words(source, lexicon))
     found = list(dict.fromkeys(each for each in made if each))
     if not found:
-        raise ValueError(
+        raise AccordError(
             f"{source}: found no agreement to break; expected trees with heads and features, or "
             f"sentences whose words the lexicon knows"
         )

@@ -24,6 +24,7 @@ import pandas as pd
 
 from accord.corpora.text import lines, parse_line, table_rows
 from accord.corpora.tokenise import tokenised
+from accord.errors import AccordError, NotFoundError
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID
 from accord.pipeline.data.catalogue import MissingData, folder_of
@@ -194,12 +195,12 @@ def suite_files(suite: str) -> list[Path]:
     """The files of a suite, by the path of one or of their folder, or by its name."""
     if Path(suite).is_file():
         if Path(suite).suffix not in KINDS:
-            raise ValueError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
+            raise AccordError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
         return [Path(suite)]
     folder = _folder(suite)
     found = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
     if not found:
-        raise FileNotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
+        raise NotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
     return found
 
 
@@ -212,7 +213,7 @@ def _folder(suite: str) -> Path:
     except MissingData:
         if suite == CLAMS:  # which can be fetched
             raise
-    raise FileNotFoundError(
+    raise NotFoundError(
         f"{suite}: there is no such file or folder, nor data of that name; expected the path of a "
         f"suite, or {CLAMS}"
     )
@@ -238,7 +239,7 @@ def read_suite(suite: str, lowercase: bool = False, columns: Columns = USUAL) ->
     """
     files = suite_files(suite)
     if columns != USUAL and all(path.suffix == ".txt" for path in files):
-        raise ValueError(f"--good, --bad: expected a table; {suite} is of texts without columns")
+        raise AccordError(f"--good, --bad: expected a table; {suite} is of texts without columns")
     hashed = tuple((path, sha256(path.read_bytes()).digest()) for path in files)
     found = _read(suite, hashed, lowercase, columns)
     if out := found.left_out:
@@ -268,11 +269,11 @@ def _read(
             faults.append(f"{line.where}: {fault}")
         pairs.append(pair)
     if faults:
-        raise ValueError("\n".join(faults))
+        raise AccordError("\n".join(faults))
     kept = [place for place, pair in enumerate(pairs) if pair.good != pair.bad]
     if not kept:
         but = f"; {found[0].where}: {_alike(found[0])}" if found else ""
-        raise ValueError(f"{suite} is no suite: expected pairs of sentences, found none{but}")
+        raise AccordError(f"{suite} is no suite: expected pairs of sentences, found none{but}")
     return WrittenSuite(suite, (*found,), (*kept,), (*(pairs[place] for place in kept),))
 
 
@@ -296,10 +297,10 @@ def pair_table(suite: WrittenSuite) -> pd.DataFrame:
     try:
         beside = pd.read_csv(path)
     except ValueError as error:
-        raise ValueError(f"{path}: expected a table of pairs in UTF-8; {error}") from None
+        raise AccordError(f"{path}: expected a table of pairs in UTF-8; {error}") from None
     constructions = [line.construction for line in suite.read]
     if beside.get("construction", pd.Series()).tolist() != constructions:
-        raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
+        raise AccordError(f"{path} does not fit its suite: expected a row for each of its pairs")
     return beside.iloc[[*suite.kept]].reset_index(drop=True)
 
 

@@ -13,6 +13,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
+from accord.errors import AccordError
 from accord.pipeline.ask.expectations import SentenceReader
 from accord.pipeline.ask.scorer import load
 
@@ -92,7 +93,7 @@ def _behind(text: str, border: int, read: dict[str, list[SpanInText]]) -> Iterat
         for word in words:
             if first + word.start < border < first + word.end:
                 written = line[word.start : word.end]
-                raise ValueError(
+                raise AccordError(
                     f"expected a continuation that begins with a word, got {text[border:]!r}, "
                     f"which begins within {written!r}: a model of words cannot score its rest"
                 )

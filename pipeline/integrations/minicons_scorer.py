@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.errors import AccordError
 from accord.pipeline.ask.expectations import ReadWords, SentenceReader
 from accord.pipeline.ask.scorer import load
 from accord.pipeline.base.names import END
@@ -95,7 +96,7 @@ class AccordScorer:
 def _number(surprisal: bool, prob: bool, base_two: bool) -> Callable[[float], float]:
     """Convert −log p in nats to the requested measure."""
     if prob and (surprisal or base_two):
-        raise ValueError("expected prob, or surprisal and base_two, which are of its logarithm")
+        raise AccordError("expected prob, or surprisal and base_two, which are of its logarithm")
     if prob:
         return lambda nats: math.exp(-nats)
     scale = (1 if surprisal else -1) / (math.log(2) if base_two else 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.models.counts import Level
@@ -38,7 +39,7 @@ class FrontCoded(Sequence[str]):
         self.shared, self.length, self.letters = shared, length, letters.tobytes()
         self.ends = np.cumsum(length, dtype=np.int64)
         if len(shared) != len(length) or self.ends[-1:].sum() != len(self.letters):
-            raise ValueError(
+            raise AccordError(
                 f"forms: expected {len(length):,} that are {len(self.letters):,} bytes long "
                 f"together, got {len(shared):,} and {self.ends[-1:].sum():,}"
             )
@@ -50,7 +51,7 @@ class FrontCoded(Sequence[str]):
         for place, form in enumerate(forms):
             letters = form.encode()
             if len(letters) > LONGEST:
-                raise ValueError(f"expected forms of at most {LONGEST:,} bytes, got {form:.50}…")
+                raise AccordError(f"expected forms of at most {LONGEST:,} bytes, got {form:.50}…")
             common = 0 if place % BLOCK == 0 else common_prefix(before, letters)
             shared.append(common)
             rests.append(letters[common:])
@@ -173,16 +174,16 @@ class CompactWords:
         for name, column in {**columns, "share": share[1]}.items():
             expected = {len(forms), 0} if name == "read" else {len(forms)}
             if column.ndim != 1 or column.dtype.kind not in "iu" or len(column) not in expected:
-                raise ValueError(
+                raise AccordError(
                     f"{name}: expected {len(forms):,} whole numbers, got {column.dtype} of the "
                     f"shape {column.shape}"
                 )
             check_range(name, "numbers", column, 0, MOST)
         check_range("share", "shares", share[1], 0, len(share[0]))
         if share[0].dtype.kind != "f" or not ((share[0] >= 0) & (share[0] < np.inf)).all():
-            raise ValueError("shares: expected finite numbers from 0 on")
+            raise AccordError("shares: expected finite numbers from 0 on")
         if forms.find(END) < 0:
-            raise ValueError(f"expected {END} among the words, the end of a sentence")
+            raise AccordError(f"expected {END} among the words, the end of a sentence")
 
     @classmethod
     def encode(cls, forms: list[str], share: np.ndarray, **columns: np.ndarray) -> "CompactWords":
@@ -206,7 +207,7 @@ class CompactWords:
             forms = FrontCoded(*(arrays.pop(name) for name in FrontCoded.NAMES))
             return cls(forms, (arrays.pop("shares"), arrays.pop("share")), **arrays)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise AccordError(f"{path}: {error}") from None
 
     @cached_property
     def place(self) -> np.ndarray:
@@ -282,7 +283,7 @@ def load_features(path: Path, signature: np.ndarray, vectors: np.ndarray | None)
         dense = ()
         if len(arrays["vector"]):
             if vectors is None:
-                raise ValueError("expected the vectors of its dense features, found none")
+                raise AccordError("expected the vectors of its dense features, found none")
             dense = vectors, arrays["vector"]
         return Features(
             np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)]),
@@ -293,7 +294,7 @@ def load_features(path: Path, signature: np.ndarray, vectors: np.ndarray | None)
             *dense,
         )
     except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise AccordError(f"{path}: {error}") from None
 
 
 LETTERS = "letters.npz"
@@ -331,7 +332,7 @@ def load_letters(path: Path) -> NGramSpelling:
     try:
         return _model(arrays)
     except (ValueError, TypeError, IndexError, UnicodeError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise AccordError(f"{path}: {error}") from None
 
 
 def _model(arrays: dict[str, np.ndarray]) -> NGramSpelling:
@@ -339,7 +340,7 @@ def _model(arrays: dict[str, np.ndarray]) -> NGramSpelling:
     symbols, shares = len(alphabet), arrays["shares"].astype(np.float64)
     length = float(arrays["length"])
     if not (len(shares) and ((shares >= 0) & (shares < 1)).all() and 1 <= length < np.inf):
-        raise ValueError("expected a share of numbers for each class, and their mean length")
+        raise AccordError("expected a share of numbers for each class, and their mean length")
     of_level = {
         "contexts": np.cumsum(arrays["level_contexts"])[:-1],
         "keys": np.cumsum(arrays["level_keys"])[:-1],
@@ -355,7 +356,7 @@ def _model(arrays: dict[str, np.ndarray]) -> NGramSpelling:
     check_range("children", "nodes", children // symbols, 0, len(children) + 1)
     check_range("entries", "nodes", entries // symbols // len(shares), 0, len(children) + 1)
     if len(counts) != len(entries) or not len(counts) or counts.min() < 1:
-        raise ValueError(f"begun: expected {len(entries):,} counts from 1 on")
+        raise AccordError(f"begun: expected {len(entries):,} counts from 1 on")
     begun = Prefixes(children, entries, counts, symbols, len(shares))
     return NGramSpelling(alphabet, shares, length, levels, begun)
 
@@ -365,11 +366,11 @@ def _level(
 ) -> Level:
     """A level above those that are there."""
     if len(counts) != len(keys) or not len(keys) or counts.min() < (1 if below else 0):
-        raise ValueError(f"counts: expected {len(keys):,} counts of n-grams")
+        raise AccordError(f"counts: expected {len(keys):,} counts of n-grams")
     check_range("keys", "contexts", keys // symbols, 0, len(contexts))
     if not below:
         if not np.array_equal(keys, np.arange(symbols)):
-            raise ValueError(f"keys: expected all of the {symbols} symbols after nothing")
+            raise AccordError(f"keys: expected all of the {symbols} symbols after nothing")
         return Level(contexts, keys, counts, np.zeros(0, np.int64), symbols)
     check_range("contexts", "contexts", contexts // symbols, 0, len(below[-1].contexts))
     wanted = contexts[keys // symbols] // symbols * symbols + keys % symbols

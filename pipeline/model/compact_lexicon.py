@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.analysis import Lexicon
 from accord.lexicon.chain import Chain
 from accord.lexicon.closed import LIKELY, Closed, looks
@@ -56,7 +57,7 @@ def guesser_of(chain: Lexicon) -> Guesser | None:
     parts = chain.lexicons if isinstance(chain, Chain) else [chain]
     for part in parts:
         if not isinstance(part, Index | Closed):
-            raise ValueError(
+            raise AccordError(
                 f"the lexicon {part.name} answers for words that it does not list: expected "
                 f"indexes and closed classes, whose answers a small form can hold"
             )
@@ -104,11 +105,11 @@ class Endings(_Answers):
         arrays = load_arrays(path, [*FrontCoded.NAMES, "kind"])
         kinds = arrays.pop("kind").astype(np.int64) - UNKNOWN_ID
         if not all(0 <= kind < len(classes) for kind in kinds):
-            raise ValueError(f"{path}: expected classes from 1 to {len(classes)}")
+            raise AccordError(f"{path}: expected classes from 1 to {len(classes)}")
         try:
             self.kinds = dict(zip(FrontCoded(**arrays), kinds.tolist(), strict=True))
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise AccordError(f"{path}: {error}") from None
         self.means = [name.removeprefix(UNKNOWN).strip().partition(" ") for name in classes]
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
+from accord.errors import AccordError, NotFoundError
 from accord.models.common.files import WEIGHTS
 from accord.models.recipe import Recipe
 from accord.pipeline.base.artefact import (
@@ -36,9 +37,9 @@ def start_folder(start: str) -> Path:
     try:
         found = resolve.one(start)
     except FileNotFoundError as error:
-        raise ValueError(f"train.start: {error}") from None
+        raise AccordError(f"train.start: {error}") from None
     if found.kind not in ("bundled", "exported"):  # the hub is not asked for what keys are made of
-        raise ValueError(
+        raise AccordError(
             f"train.start: expected {resolve.BUNDLED} or a folder that `accord export` wrote, "
             f"found {start!r}, of the kind {found.kind}: there is no {found.place / CONFIG}"
         )
@@ -125,7 +126,7 @@ def find_teachers(teacher: str) -> list[TrainedModel]:
     except (FileNotFoundError, ValueError) as error:
         found, why = [], str(error)
     if not found or any(model.kind in ("hub", "arpa") for model in found):
-        raise FileNotFoundError(
+        raise NotFoundError(
             f"train.teachers: expected a network that is trained before it teaches; found none at "
             f"{teacher}: {why}"
         )
@@ -152,7 +153,7 @@ def teachers_in_folder(recipe: Recipe, packed: Path, before: Collection[str]) ->
         Path(each).name for each in recipe.teachers.models if Path(each).parent.resolve() == place
     ]
     if names and (len(names) < len(recipe.teachers.models) or not {*names} <= {*before}):
-        raise ValueError(
+        raise AccordError(
             f"train.teachers: expected models of {packed} alone, that come before the one they "
             f"teach ({', '.join(before) or 'none'}); got {', '.join(recipe.teachers.models)}"
         )
@@ -187,7 +188,7 @@ def check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
         theirs, own = teacher.folders[stage] / file, inputs[stage] / file
         if theirs.is_file() and hash_of_file(theirs) == hash_of_file(own):
             return
-    raise ValueError(
+    raise AccordError(
         f"train.teachers: expected a model over the same words, prepared from the same text; "
         f"{name} has another Φ and another training text"
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, 
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.arrays import (
     Shapes,
     Weights,
@@ -211,7 +212,7 @@ class CompactEncoding:
         about = {**BEFORE, **load_json(self.folder / BACKGROUND, dict)}
         for key, choices in (("kind", KINDS), ("share", SHARED_BY)):
             if about.get(key) not in choices:
-                raise ValueError(
+                raise AccordError(
                     f"{self.folder / BACKGROUND}: {key}: expected {' or '.join(choices)}; got "
                     f"{about.get(key)!r}"
                 )
@@ -237,7 +238,7 @@ class CompactEncoding:
             return None
         psi = load_features(self.folder / PSI, self.words.column("read"), self.phi.vectors)
         if psi.feature_count != self.phi.feature_count:
-            raise ValueError(f"{self.folder / PSI}: expected {self.phi.feature_count:,} features")
+            raise AccordError(f"{self.folder / PSI}: expected {self.phi.feature_count:,} features")
         return psi
 
     @cached_property
@@ -286,7 +287,7 @@ def read_lookup(folder: Path) -> dict[str, Any]:
     """How words are looked up: the names of the lexicons, and whether in lower case."""
     about = load_json(folder / CHAIN, dict)
     if not isinstance(about.get("names"), list) or not isinstance(about.get("lowercase"), bool):
-        raise ValueError(f"{folder / CHAIN}: expected names, and whether in lower case")
+        raise AccordError(f"{folder / CHAIN}: expected names, and whether in lower case")
     return about
 
 
@@ -295,17 +296,17 @@ def read_recipe(path: Path) -> Recipe:
     hints = get_type_hints(Recipe)
     for key in content:
         if key not in hints and key not in MOVED:
-            raise ValueError(
+            raise AccordError(
                 f"{path}: unknown key {key!r:.100}: no Accord up to this version wrote it. Update "
                 f"Accord, or train the model again"
             )
     try:
         for key, value in Recipe.settled(Recipe.layered({}, content)).items():
             if not _fits(value, hints[key]):
-                raise ValueError(f"{key}: expected {_named(hints[key])}, got {value!r:.100}")
+                raise AccordError(f"{key}: expected {_named(hints[key])}, got {value!r:.100}")
         return Recipe.read(content)
     except ValueError as error:  # of a number out of its range
-        raise ValueError(f"{path}: {error}") from None
+        raise AccordError(f"{path}: {error}") from None
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.chain import save
 from accord.models.common.arrays import (
     Weights,
@@ -141,9 +142,9 @@ def _network(parts: Parts) -> LanguageModel:
     has_classes = (parts.artefacts["encode"] / "classes.npy").exists()
     for key, (fits, expected, got) in found.items():
         if not fits:
-            raise ValueError(f"{key}: a small form expects {expected}, got {got}")
+            raise AccordError(f"{key}: a small form expects {expected}, got {got}")
     if has_classes or not isinstance(model, LanguageModel):
-        raise ValueError(
+        raise AccordError(
             "train.output: a small form expects a network without classes, got another"
         )
     return model
@@ -166,7 +167,9 @@ def _write_words(full: FullEncoding, folder: Path) -> CompactWords:
     )
     same = words.mass(full.about["kind"], full.about["share"]) == full.mass()
     if [words.forms[place] for place in words.place] != types["form"].tolist() or not same.all():
-        raise ValueError(f"{analysed}: expected ids that fall in count, and b that follows of them")
+        raise AccordError(
+            f"{analysed}: expected ids that fall in count, and b that follows of them"
+        )
     words.save(folder / WORDS)
     save_arrays(folder / READINGS, arrays, packed=True)
     save_arrays(folder / LEMMAS, encode_lemmas(analyses, words), packed=True)
@@ -250,19 +253,19 @@ def export(
     if to.name.endswith(VECTORS_FILE):
         return imported(VECTORS_WRITER)(run, model, to, words, retrofit)
     if words is not None or retrofit is not None:
-        raise ValueError(f"{to}: expected a file .vec, as --words and --retrofit are of vectors")
+        raise AccordError(f"{to}: expected a file .vec, as --words and --retrofit are of vectors")
     found = one(run, model)
     if found.kind != "run":
         hint = "; `accord unpack` and `accord run` make it one" if found.kind == "packed" else ""
-        raise ValueError(f"{run}: expected a measured run; it is of the kind {found.kind}{hint}")
+        raise AccordError(f"{run}: expected a measured run; it is of the kind {found.kind}{hint}")
     found.check(*found.folders, "evaluate")
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     if to.name.endswith(CONVERTED):
         if compact:
-            raise ValueError(f"{to}: expected a folder for a compact model, got a file of n-grams")
+            raise AccordError(f"{to}: expected a folder for a compact model, got a file of n-grams")
         return imported(CONVERTER)(found.folders, to, **how)
     if any(value is not None for value in how.values()):
-        raise ValueError(
+        raise AccordError(
             f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "
             f"and --states are of n-grams and automata"
         )
@@ -282,7 +285,7 @@ def _export_folder(artefacts: Inputs, folder: Path, compact: bool) -> Path:
     for source in _small_files(artefacts) if compact else _files(artefacts):
         target = partial / (MODEL if source.name == WEIGHTS else source.name)
         if target.exists():
-            raise ValueError(f"two files would be called {target.name}: {source} is one of them")
+            raise AccordError(f"two files would be called {target.name}: {source} is one of them")
         shutil.copy(source, target)
     _take_lexicons(artefacts["analyse"], partial, compact)
     about = describe(artefacts, folder.name)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from accord.errors import AccordError, NotFoundError
 from accord.models.common.checks import nearest
 from accord.models.common.files import WEIGHTS, load_json
 from accord.pipeline.base.artefact import (
@@ -84,7 +85,7 @@ class TrainedModel:
         for stage in stages:
             if stage not in self.folders:
                 goes_on = "run" if self.kind == "run" else "unpack"
-                raise FileNotFoundError(
+                raise NotFoundError(
                     f"{self.place} is not finished: expected {stage} of {self.name}, found none. "
                     f"`accord {goes_on}` goes on with it."
                 )
@@ -111,24 +112,24 @@ def find(name: str | Path | None) -> list[TrainedModel]:
             return [_chosen(_models(folder), path.name, folder)]
     if is_hub_id(str(name)):
         return [TrainedModel(str(name), "hub", path, {}, None)]
-    raise FileNotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
+    raise NotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
 
 
 def one(name: str | Path | None = None, model: str | None = None) -> TrainedModel:
     """The one model of this name: the named model of a run, or its last one."""
     if name is None and model is not None:
-        raise ValueError(f"expected the run that has the model {model}, found none")
+        raise AccordError(f"expected the run that has the model {model}, found none")
     found = find(name)
     if model is None:
         return found[-1]
     if not holds_models(Path(name)):
-        raise ValueError(f"{name} is one model: expected a run that has the model {model}")
+        raise AccordError(f"{name} is one model: expected a run that has the model {model}")
     return _chosen({each.name: each for each in found}, model, Path(name))
 
 
 def _chosen(models: Mapping[str, TrainedModel], name: str, folder: Path) -> TrainedModel:
     if name not in _expect_some(models, folder):
-        raise ValueError(
+        raise AccordError(
             f"{folder}: expected one of the models {', '.join(models)}, got {name}"
             f"{nearest(name, models)}"
         )
@@ -157,7 +158,7 @@ def is_bundled(name: str | Path | None) -> bool:
 def bundled() -> Path:
     """The folder of the model that comes with Accord, if this copy of it has one."""
     if not BUNDLED_FOLDER.is_dir():
-        raise FileNotFoundError(
+        raise NotFoundError(
             f"this copy of Accord comes without a model: expected one in {BUNDLED_FOLDER}. Name "
             f"one of yours by --run FOLDER, from Python load(FOLDER); `accord run` trains one"
         )
@@ -183,7 +184,7 @@ def _download(id: str) -> Path:
         return Path(snapshot_download(id))
     except (OSError, ValueError) as error:
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise FileNotFoundError(
+        raise NotFoundError(
             f"{id}: expected the folder of a model, or its id on the Hugging Face hub; there is no "
             f"such folder, and the hub's library says: {why}"
         ) from None
@@ -227,13 +228,13 @@ def read_jobs(folder: Path) -> dict[str, dict[str, Any]]:
         jobs = read_json(folder / JOBS)
     for name, job in jobs.items():
         if not isinstance(job, dict) or not isinstance(job.get("inputs"), dict):
-            raise ValueError(f"{folder / JOBS}: {name}: expected a job with its inputs")
+            raise AccordError(f"{folder / JOBS}: {name}: expected a job with its inputs")
     names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
     names += [job["artefact"] for job in jobs.values() if "artefact" in job]
     names += [name for job in jobs.values() for name in (*packed_teachers(job), *taught_by(job))]
     for name in names:
         if Path(name).name != name or name.startswith("."):
-            raise ValueError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
+            raise AccordError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
     return jobs
 
 

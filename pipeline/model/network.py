@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.errors import AccordError
 from accord.models.background import Background, Uniform, Unigram
 from accord.models.common.arrays import check_shapes, load_array, load_arrays, shapes_of
 from accord.models.common.device import choose_device
@@ -109,7 +110,7 @@ def _unigram(encoding: Encoding, features: Features, mass: str = PRIOR) -> Unigr
 
 def expect_pretraining(key: str, inputs: Inputs) -> None:
     if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
-        raise ValueError(f"{key} expects a text; set corpus.pretraining")
+        raise AccordError(f"{key} expects a text; set corpus.pretraining")
 
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:
@@ -141,7 +142,7 @@ def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
     if recipe.output_kind == "background":
         folds = 0  # as nothing is trained
         if has_own_words(encoding):
-            raise ValueError(
+            raise AccordError(
                 "train.output: background expects a b that sums to one; that of a file need not, "
                 "as it may have words that the vocabulary lacks"
             )
@@ -175,7 +176,7 @@ def _described(encoding: Encoding) -> Described:
     """The forms of words and the names of features, read when an output asks for them."""
     path = encoding.artefacts["featurise"] / DESCRIBED
     if not path.exists():
-        raise ValueError(f"{path}: the output reads forms; expected featurise.letters: true")
+        raise AccordError(f"{path}: the output reads forms; expected featurise.letters: true")
     return Described(**load_json(path, dict))
 
 
@@ -197,7 +198,7 @@ def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
         return []
     values = read_values(inputs["encode"])
     if not values:
-        raise ValueError(
+        raise AccordError(
             f"train.condition: {kind} expects labels of the sentences; set corpus.labels"
         )
     return [*map(len, values.values())]
@@ -228,7 +229,7 @@ def load_trained(
             model = make()
     except (RuntimeError, TypeError, OverflowError, MemoryError) as error:  # torch's, of such sizes
         path = encoding.artefacts["train"] / RECIPE
-        raise ValueError(f"{path}: no network can be so large: {error}") from None
+        raise AccordError(f"{path}: no network can be so large: {error}") from None
     check_shapes(where, shapes_of(dict(model.named_parameters())), shapes_of(weights))
     if _lacks_room(model):
         model = make()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.files import load_json
 from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
@@ -152,7 +153,7 @@ def _check_bounds(encoding: Encoding, words: int) -> None:
     """
     recipe, shapes, folder = encoding.recipe, encoding.shapes(), encoding.artefacts["train"]
     if recipe.output != "background" and recipe.layers > len(shapes):
-        raise ValueError(
+        raise AccordError(
             f"{folder / RECIPE}: layers: expected at most {len(shapes)}, the tensors of the model; "
             f"got {recipe.layers:,}"
         )
@@ -161,12 +162,12 @@ def _check_bounds(encoding: Encoding, words: int) -> None:
     phi = encoding.phi
     most = max(len(phi.indices), *(size for shape in shapes.values() for size in shape), 1)
     if phi.feature_count > most:
-        raise ValueError(
+        raise AccordError(
             f"{encoding.phi_file}: feature_count: expected at most {most:,}, as many as it names "
             f"or there are weights for; got {phi.feature_count:,}"
         )
     if phi.vocabulary_size != words:
-        raise ValueError(
+        raise AccordError(
             f"{encoding.phi_file}: expected {words:,} words, as many as the vocabulary has; got "
             f"{phi.vocabulary_size:,}"
         )
@@ -177,10 +178,10 @@ def check_files(folder: Path) -> None:
     about = read_json(folder / CONFIG)
     hashes = about.get("files")
     if about.get("model_type") != "accord" or not isinstance(hashes, dict):
-        raise ValueError(f"{folder / CONFIG}: expected what `accord export` writes")
+        raise AccordError(f"{folder / CONFIG}: expected what `accord export` writes")
     for name, digest in hashes.items():
         if Path(name).name != name or not isinstance(digest, str):
-            raise ValueError(
+            raise AccordError(
                 f"{folder / CONFIG}: expected names of files beside it and their hashes, "
                 f"got {name!r}: {digest!r:.100}"
             )
@@ -200,7 +201,7 @@ def check_packed(folder: Path) -> None:
             with zipfile.ZipFile(path) as archive:
                 claimed = sum(member.file_size for member in archive.infolist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise ValueError(f"{path} cannot be loaded: {error}") from None
+            raise AccordError(f"{path} cannot be loaded: {error}") from None
         most = ALWAYS + MOST_PACKED * path.stat().st_size
         if claimed > most:
-            raise ValueError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
+            raise AccordError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")

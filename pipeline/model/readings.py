@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
@@ -125,7 +126,7 @@ class CompactReadings:
         check_range(f"{where}reading", "readings", self.distinct["reading"], 0, len(self))
         check_range(f"{where}sets", "sets", words.columns["readings"], 0, len(self.sizes))
         if self.sizes.sum() != len(self.distinct["reading"]):
-            raise ValueError(f"{where}expected sets of {self.sizes.sum():,} readings in all")
+            raise AccordError(f"{where}expected sets of {self.sizes.sum():,} readings in all")
 
     def __len__(self) -> int:
         """How many distinct ones there are."""
@@ -195,7 +196,7 @@ class CompactLemmas:
         if not len(self.ends) == len(self.shared) == rows or self.ends[-1:].sum() != len(
             self.letters
         ):
-            raise ValueError(f"{path}: expected a lemma of every reading")
+            raise AccordError(f"{path}: expected a lemma of every reading")
 
     def of(self, place: int, form: str) -> list[str]:
         """The lemmas of the form at a place."""

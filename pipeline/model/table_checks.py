@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import compute, parquet
 
+from accord.errors import AccordError
 from accord.models.common.arrays import check_stored
 from accord.pipeline.model.encoding import FULL_PHI
 
@@ -30,10 +31,10 @@ def check_tables(folder: Path) -> int:
         try:
             _table(path).validate(full=True)
         except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{path} cannot be loaded: {error}") from None
+            raise AccordError(f"{path} cannot be loaded: {error}") from None
     forms = _table(folder / TYPES)["form"]
     if forms.null_count or forms.type.value_type not in (pa.string(), pa.large_string()):
-        raise ValueError(f"{folder / TYPES}: expected the form of every word, got none of some")
+        raise AccordError(f"{folder / TYPES}: expected the form of every word, got none of some")
     if (folder / FULL_PHI).exists():  # a model of subwords has none
         check_stored(folder / FULL_PHI)
     return len(forms)
@@ -45,7 +46,7 @@ def _table(path: Path) -> pa.Table:
         return _parquet(path)
     content = pa.memory_map(str(path)).read_buffer()
     if ArrowFile(content).is_compressed():
-        raise ValueError(f"{path} is packed: expected columns as they are")
+        raise AccordError(f"{path} is packed: expected columns as they are")
     return pa.ipc.open_file(pa.BufferReader(content)).read_all()
 
 
@@ -53,14 +54,14 @@ def _parquet(path: Path) -> pa.Table:
     with parquet.ParquetFile(path) as file:
         about, schema, size = file.metadata, file.schema_arrow, path.stat().st_size
     if about.num_rows > MOST_ROWS * size:
-        raise ValueError(
+        raise AccordError(
             f"{path}: expected at most {MOST_ROWS * size:,} rows in its bytes, "
             f"got {about.num_rows:,}"
         )
     groups = [about.row_group(number).to_dict() for number in range(about.num_row_groups)]
     codecs = {column["compression"] for group in groups for column in group["columns"]}
     if codecs - CODECS or any(pa.types.is_nested(field.type) for field in schema):
-        raise ValueError(f"{path}: expected columns of plain values, packed by Snappy or not")
+        raise AccordError(f"{path}: expected columns of plain values, packed by Snappy or not")
     texts = [field.name for field in schema if _is_text(field.type)]
     table = parquet.read_table(path, read_dictionary=texts)
     most, claimed = MOST_TEXT + MOST_PACKED * size, 0
@@ -69,7 +70,7 @@ def _parquet(path: Path) -> pa.Table:
             lengths = compute.binary_length(chunk.dictionary)
             claimed += compute.sum(lengths.take(chunk.indices).cast(pa.int64())).as_py() or 0
     if claimed > most:
-        raise ValueError(f"{path}: expected at most {most:,} bytes of text, it claims {claimed:,}")
+        raise AccordError(f"{path}: expected at most {most:,} bytes of text, it claims {claimed:,}")
     return table
 
 
@@ -114,7 +115,7 @@ class ArrowFile:
                 message = self._table(head)
                 version = self._field(message, VERSION)
                 if version is None or self._number("<h", version) != CURRENT:
-                    raise ValueError("expected messages of Arrow's format 1.0 or later")
+                    raise AccordError("expected messages of Arrow's format 1.0 or later")
                 kind = self._field(message, KIND)
                 batch = self._follow(message, HEADER)
                 if kind and self._number("<B", kind) == OF_DICTIONARY:
@@ -124,7 +125,7 @@ class ArrowFile:
     def _footer(self) -> int:
         end = len(self.content) - len(MAGIC)
         if end < 0 or bytes(self.content[end:]) != MAGIC:
-            raise ValueError("expected an Arrow file")
+            raise AccordError("expected an Arrow file")
         return self._table(end - 4 - self._number("<i", end - 4))
 
     def _blocks(self, footer: int, field: int) -> Iterator[int]:
@@ -150,11 +151,11 @@ class ArrowFile:
     def _follow(self, table: int, number: int) -> int:
         at = self._field(table, number)
         if at is None:
-            raise ValueError("expected a batch in every message of an Arrow file")
+            raise AccordError("expected a batch in every message of an Arrow file")
         return self._table(at)
 
     def _number(self, kind: str, at: int) -> int:
         if not 0 <= at <= len(self.content) - struct.calcsize(kind):
-            raise ValueError("expected an Arrow file whose messages lie in it")
+            raise AccordError("expected an Arrow file whose messages lie in it")
         (number,) = struct.unpack_from(kind, self.content, at)
         return number

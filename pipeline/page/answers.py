@@ -9,6 +9,7 @@ from functools import cache, cached_property, lru_cache
 
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.analysis import feature_names
 from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
@@ -52,7 +53,7 @@ def members(names: Sequence[str], off: Iterable[str]) -> list[int]:
     off = set(off)
     known = all_families(names)
     if unknown := sorted(off.difference(known)):
-        raise ValueError(
+        raise AccordError(
             f"expected features of {', '.join(known)} to switch off; got {unknown[0]:.80}"
         )
     return [number for number, name in enumerate(names) if families(name) & off]
@@ -206,11 +207,11 @@ class AskedModel:
         """
         explainer = self._expect_a_sum()
         if len(others) > MOST_OTHERS:
-            raise ValueError(f"expected at most {MOST_OTHERS} words beside it, got {len(others)}")
+            raise AccordError(f"expected at most {MOST_OTHERS} words beside it, got {len(others)}")
         beginning = beginning_of(text)
         words = words_before(self.scorer, beginning)
         if not 0 <= at <= len(words):
-            raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
+            raise AccordError(f"expected a place from 0 to {len(words)}, got {at}")
         is_gap = at == len(words) and (beginning != text or not words)
         own = [] if is_gap else [[*words, END][at]]
         asked = list(dict.fromkeys([*own, *self.scorer.each_a_word(others)]))
@@ -307,7 +308,7 @@ class AskedModel:
 
     def _expect_a_sum(self) -> Explainer:
         if not self.explainer:
-            raise ValueError(
+            raise AccordError(
                 "expected a model whose score is a sum over features; this one has no such terms"
             )
         return self.explainer

@@ -14,6 +14,8 @@ from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from accord.errors import AccordError
+
 if TYPE_CHECKING:  # imported on first use, so that the page is there before
     from accord.pipeline.ask.scorer import Scorer
     from accord.pipeline.page.answers import AskedModel
@@ -280,7 +282,7 @@ class Models:
         """The parts of an answer as they come. One that is left early is computed no further."""
         asked = parse(question)
         if asked.model not in self._load:
-            raise ValueError(
+            raise AccordError(
                 f"expected one of the models {', '.join(self.names)}; got {asked.model!r:.80}"
             )
         job = Job(lambda: asked.parts(self.loaded(asked.model)))
@@ -311,16 +313,16 @@ def parse(question: Any) -> Question:
     given = dict(question) if isinstance(question, dict) else {}
     ask = given.pop("ask", None)
     if not isinstance(ask, str) or ask not in QUESTIONS:
-        raise ValueError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r:.80}")
+        raise AccordError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r:.80}")
     kind: Any = QUESTIONS[ask]
     known = {each.name: each for each in fields(kind)}
     if unknown := sorted(given.keys() - known.keys()):
-        raise ValueError(f"{ask}: expected {', '.join(known)}; got {unknown[0]!r:.80}")
+        raise AccordError(f"{ask}: expected {', '.join(known)}; got {unknown[0]!r:.80}")
     for name, field in known.items():
         if name in given:
             given[name] = _checked(f"{ask}.{name}", given[name], field.type)
         elif field.default is MISSING:
-            raise ValueError(f"{ask}: expected {name}, found none")
+            raise AccordError(f"{ask}: expected {name}, found none")
     return kind(**given)
 
 
@@ -331,4 +333,4 @@ def _checked(name: str, value: Any, kind: Any) -> Any:
     if kind == tuple[str, ...] and of_texts:
         return tuple(value)
     wanted = {int: "a whole number", str: "text"}.get(kind, "a list of texts")
-    raise ValueError(f"{name}: expected {wanted}, got {value!r:.80}")
+    raise AccordError(f"{name}: expected {wanted}, got {value!r:.80}")

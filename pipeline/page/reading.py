@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.corpora.detokenise import spans
+from accord.errors import AccordError
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import Sentences
 from accord.models.inference.interface import (
@@ -80,11 +81,11 @@ class TypedSentence(NamedTuple):
 def sentences_of(text: str) -> list[TypedSentence]:
     """Each sentence of a text. Too long a text is refused. Nothing is a sentence without words."""
     if len(text) > MOST_LETTERS:
-        raise ValueError(f"expected at most {MOST_LETTERS:,} characters, got {len(text):,}")
+        raise AccordError(f"expected at most {MOST_LETTERS:,} characters, got {len(text):,}")
     split = split_texts([text])
     words = [list(each) for each in tokens(split.sentences)]
     if (count := sum(map(len, words)) + max(0, len(words) - 1)) > LONGEST:
-        raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
+        raise AccordError(f"expected at most {LONGEST:,} words, got {count:,}")
     rows = zip(words, split.start, split.sentences, strict=True)
     found = [TypedSentence(*each) for each in rows]
     return found or [TypedSentence([], 0, "")]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from accord.errors import AccordError
 from accord.models.common.files import whole
 from accord.pipeline.page.questions import Models
 from accord.pipeline.page.reading import beginning_of
@@ -40,10 +41,10 @@ def read_lessons(path: Path) -> list[Lesson]:
             continue
         texts = [each.strip() for each in line.split("\t") if each.strip()]
         if len(texts) > 2:
-            raise ValueError(f"{path}, line {number}: expected one or two sentences, got {texts}")
+            raise AccordError(f"{path}, line {number}: expected one or two sentences, got {texts}")
         found.append(Lesson(*texts))
     if not found:
-        raise ValueError(f"{path}: expected a sentence in each line, found none")
+        raise AccordError(f"{path}: expected a sentence in each line, found none")
     return found
 
 

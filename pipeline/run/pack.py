@@ -12,6 +12,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from accord.errors import AccordError
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.pipeline.base.artefact import (
@@ -124,7 +125,7 @@ def run_on(
     """
     chosen = {"set": set, "models": models, "name": name, "seeds": seeds, "runs": runs}
     if "train" in force:
-        raise ValueError("force: expected a stage that runs here, got train, which runs elsewhere")
+        raise AccordError("force: expected a stage that runs here, got train, which runs elsewhere")
     if until in above("train"):
         return run(config, **chosen, until=until, force=force, shards=shards)
     packed = (
@@ -135,7 +136,7 @@ def run_on(
     failed = sweep([packed], workers)
     unpack(packed, runs=runs)
     if failed:
-        raise ValueError(f"{failed} of {counted(len(jobs), 'model')} failed: see above")
+        raise AccordError(f"{failed} of {counted(len(jobs), 'model')} failed: see above")
     shutil.rmtree(packed)
     return run(config, **chosen, until=until, force=[each for each in force if each not in first])
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.files import clear_partial
 from accord.pipeline.base.artefact import (
     ARTEFACTS,
@@ -59,7 +60,9 @@ class Run:
 
     def __init__(self, config: Config, runs: Path, shards: Shards | None = None):
         if config.name == ARTEFACTS:
-            raise ValueError(f"a run cannot be called {ARTEFACTS}, as the folder of what runs make")
+            raise AccordError(
+                f"a run cannot be called {ARTEFACTS}, as the folder of what runs make"
+            )
         self.config, self.shards = config, shards
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
@@ -73,7 +76,7 @@ class Run:
                 try:
                     stage.check(sections)
                 except ValueError as error:
-                    raise ValueError(f"model '{model}', {error}") from None
+                    raise AccordError(f"model '{model}', {error}") from None
 
     def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
         """Bring every stage up to date, or every one up to and including `until`."""

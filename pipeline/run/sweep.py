@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 
+from accord.errors import AccordError
 from accord.models.common.files import load_json
 from accord.models.gpu import processes
 from accord.pipeline.base.artefact import FORMAT, META, Artefact, hashes_of, write_json
@@ -65,7 +66,7 @@ def _rounds(folders: Sequence[Path]) -> Iterator[list[tuple[Path, str]]]:
         ]
         if not ready:
             names = ", ".join(name for _, name in jobs)
-            raise ValueError(f"{JOBS}: expected teachers before those they teach, got {names}")
+            raise AccordError(f"{JOBS}: expected teachers before those they teach, got {names}")
         yield ready
         jobs = {key: job for key, job in jobs.items() if key not in ready}
 
@@ -150,7 +151,7 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
     job = read_jobs(folder)[name]
     for teacher in taught_by(job):
         if not _is_finished(folder, teacher):
-            raise ValueError(f"expected its teacher {teacher} to be trained, which is not")
+            raise AccordError(f"expected its teacher {teacher} to be trained, which is not")
     inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
     for stage, files in READ_BY_TRAINING.items():
         Artefact.read(inputs[stage]).check(files)

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from accord.errors import AccordError
 from accord.models.common.files import remove, write_whole
 from accord.pipeline.base.artefact import cached_hash, hashes_of
 from accord.pipeline.base.messages import say
@@ -91,7 +92,7 @@ class Ray:
 
     def __init__(self, cpus: float = 1, gpus: float | None = None, at_once: int | None = None):
         if find_spec("ray") is None:
-            raise ValueError(
+            raise AccordError(
                 "on ray: ray is not installed; `pip install 'accord-lm[ray]'` brings it"
             )
         import ray  # here, as nothing else needs it
@@ -160,7 +161,7 @@ Workers = Pool | Ray
 def workers(on: str, at_once: int | None, cpus: float = 1, gpus: float | None = None) -> Workers:
     """The workers of a place in PLACES."""
     if on not in PLACES:
-        raise ValueError(f"on: expected {' or '.join(PLACES)}, got {on}")
+        raise AccordError(f"on: expected {' or '.join(PLACES)}, got {on}")
     return Ray(cpus, gpus, at_once) if on == "ray" else Pool(at_once)
 
 

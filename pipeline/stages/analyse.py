@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from accord import lexicon
+from accord.errors import AccordError
 from accord.lexicon.chain import SAVED, save
 from accord.models.common.files import load_json
 from accord.pipeline.base.arrow import (
@@ -248,7 +249,7 @@ def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
     counted = Counter([*splits, *map(suite_name, suites)])
     for name, times in counted.items():
         if times > 1:
-            raise ValueError(
+            raise AccordError(
                 f"analyse.suites: expected folders of different names, none of them that of a "
                 f"split; found '{name}' twice"
             )

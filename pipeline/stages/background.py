@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_array
 from accord.models.common.registry import imported, outside_files, parted
 from accord.models.mass import adapted, discounted, groups_of
@@ -106,7 +107,7 @@ def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | fl
     if params.unseen == "alike":
         return 1.0
     if "frequency" not in types:
-        raise ValueError(
+        raise AccordError(
             "background.unseen: frequency needs a lexicon that has frequencies, "
             "such as analyse.frequency: lexique"
         )

@@ -27,6 +27,7 @@ from accord.corpora.sources import (
 )
 from accord.corpora.sources import shards as shards_of
 from accord.corpora.tokenise import comparable
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.pipeline.base.arrow import Spool, batches, rows, write_rows
@@ -91,7 +92,7 @@ class Labels:
         for name, values in label_values([training]).items():
             if not values:
                 others = ": only others have one" if name in self.found else ""
-                raise ValueError(
+                raise AccordError(
                     f"corpus.labels: no sentence of {', '.join(sources)} that is trained on has a "
                     f"label '{name}'{others or nearest(name, self.found)}"
                 )
@@ -225,7 +226,7 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Pa
         about["documents"] = {split: _count(gathered, numbers) for split, numbers in parts.items()}
         for split, numbers in parts.items():
             if not numbers:
-                raise ValueError(
+                raise AccordError(
                     f"corpus '{', '.join(params.source)}' leaves no sentence for the split "
                     f"'{split}': it has {len(spool)} in all, and each split needs one; valid is "
                     f"{params.valid}, test {params.test}, limit {params.limit or 'none'}"
@@ -307,7 +308,7 @@ def _write_pretraining(
                 spool.add(sentence.row, sentence.key, repeat=len(sources) == 1)
         _refuse_empty(sources, parts)
         if not len(spool):
-            raise ValueError(
+            raise AccordError(
                 f"corpus.pretraining: '{', '.join(sources)}' has no sentence that validation and "
                 f"test lack: {copies:,} were left out"
             )
@@ -343,7 +344,7 @@ def _refuse_empty(sources: Sequence[str], parts: Collection[str]) -> None:
     """Reject a source without a sentence, which a shard may have none of."""
     for source, part in zip(sources, part_names(sources), strict=True):
         if part not in parts:
-            raise ValueError(f"the corpus {source} is empty: expected at least one sentence")
+            raise AccordError(f"the corpus {source} is empty: expected at least one sentence")
 
 
 def _gather(read: Iterable[ReadSentence], spool: Spool) -> Gathered:

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_array
 from accord.models.common.files import load_json
 from accord.models.data import Sentences
@@ -133,7 +134,7 @@ class Words:
                 own = np.array([self.number.setdefault(each, len(self.number)) for each in forms])
                 self._shards.append((folder / f"{split}.words", own.astype(np.int32)))
         if END in self.number:
-            raise ValueError(f"the text holds '{END}', which stands for a sentence's end")
+            raise AccordError(f"the text holds '{END}', which stands for a sentence's end")
 
     def take(self, count: int) -> np.ndarray:
         """The next words; none of the batches is in two shards."""
@@ -145,7 +146,7 @@ class Words:
                 return numbers[found]
             del self._shards[0]
             self._offset = 0
-        raise ValueError(f"expected {count} more words in the shards, found none")
+        raise AccordError(f"expected {count} more words in the shards, found none")
 
 
 def _encode_split(

@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from accord.corpora import sources
+from accord.errors import AccordError
 from accord.lexicon.analysis import FEATURES, feature_names
 from accord.lexicon.chain import BUILT_IN, FROM_PATH, TABLES
 from accord.lexicon.chain import files as lexicon_files
@@ -167,7 +168,7 @@ def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
     for path in from_outside:
         if not path.is_file():
             key = "arpa: expected an ARPA file" if params.arpa else "kind: expected a file"
-            raise ValueError(f"background.{key}, found none at {path}")
+            raise AccordError(f"background.{key}, found none at {path}")
     return [*outside_files(params), *from_outside]
 
 
@@ -383,7 +384,7 @@ def check_names(names: Iterable[str]) -> None:
     """Reject a name that is no stage; the error names the nearest one."""
     for name in names:
         if name not in STAGES:
-            raise ValueError(f"unknown stage '{name}'{nearest(name, STAGES)}")
+            raise AccordError(f"unknown stage '{name}'{nearest(name, STAGES)}")
 
 
 def declared() -> list[dict[str, str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from accord.errors import AccordError
 from accord.models.common.device import choose_device
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
@@ -198,7 +199,7 @@ def _teachers(names: Iterable[str], inputs: Inputs) -> list[LanguageModel]:
             check_same_words(name, found, inputs)
             teacher = load_trained(FullEncoding(found.folders, found.weights.name), FOLDS)
             if not isinstance(teacher, LanguageModel):
-                raise ValueError(
+                raise AccordError(
                     f"train.teachers: expected networks over words, {name} has a "
                     f"{type(teacher).__name__}"
                 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.models.common.arrays import load_array
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.scorer import Scorer, load
@@ -64,7 +65,7 @@ def judged(
     exported = _named(run for run in runs if alone[run])
     models = named(find_all(str(run) for run in runs if not alone[run]))
     if both := sorted(exported.keys() & models.keys()):
-        raise ValueError(
+        raise AccordError(
             f"expected models with a name of their own each, got two that are called {both[0]}: "
             f"{exported[both[0]]} and one of {models[both[0]].place}"
         )
@@ -142,7 +143,7 @@ def groups(suite: WrittenSuite, by: str, pooled: bool = False) -> pd.Series:
     if by == LENGTH and LENGTH not in table:
         table[LENGTH] = [_lengths(pair) for pair in suite.pairs]
     if by not in table:
-        raise ValueError(
+        raise AccordError(
             f"--by: {suite.source} does not say {by!r} of its pairs{nearest(by, table.columns)}"
         )
     values = table[by].map(str) if by not in STEPS else _in_steps(by, table[by])
@@ -160,7 +161,7 @@ def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
     counts = pd.to_numeric(numbers, errors="coerce")
     if not (counts >= 0).all():
         wrong = numbers[~(counts >= 0)].iloc[0]
-        raise ValueError(f"--by {by}: expected numbers from 0 on, got {wrong!r}")
+        raise AccordError(f"--by {by}: expected numbers from 0 on, got {wrong!r}")
     first = np.searchsorted(steps, counts, side="right") - 1
     shown = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
     shown.append(f"{steps[-1]}+")
@@ -191,7 +192,7 @@ def with_people(asked: dict[str, JudgedSuite], suite: WrittenSuite, column: str)
     """
     table = pair_table(suite)
     if column not in table:
-        raise ValueError(
+        raise AccordError(
             f"--people: {suite.source} does not say {column!r} of its pairs"
             f"{nearest(column, table.columns)}"
         )
@@ -201,7 +202,7 @@ def with_people(asked: dict[str, JudgedSuite], suite: WrittenSuite, column: str)
         for score, margin in zip(each.scores, each.margins.T, strict=True):
             both = np.isfinite(margin) & np.isfinite(people)
             if both.sum() < FEWEST_PEOPLE:
-                raise ValueError(
+                raise AccordError(
                     f"--people: expected numbers in {column!r} for at least {FEWEST_PEOPLE} pairs, "
                     f"got {both.sum()}"
                 )

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.chain import find
 from accord.models.common.registry import parted
 from accord.pipeline.base.arrow import rows, splits, write_rows
@@ -108,7 +109,7 @@ def _of_model(
     whole = _again(sections, made, WHOLE, known, scratch)
     for stage in AUDITED:
         if _digests(whole[stage]) != _digests(made[stage]):
-            raise ValueError(
+            raise AccordError(
                 f"{stage} of '{model}' does not come out as it did: its code or its data changed "
                 f"since. `accord run` the configuration again, then audit it."
             )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.models.common.registry import imported
 from accord.models.data import Model, Sentences
 from accord.models.mixture import (
@@ -75,7 +76,7 @@ def one_network(place: str) -> Scored:
     found = find(place)
     if len(found) != 1:
         names = ", ".join(model.name for model in found)
-        raise ValueError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
+        raise AccordError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
     return found[0]
 
 
@@ -152,7 +153,7 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
             for split in first.splits
         )
         if model.words != first.words or not same_ids:
-            raise ValueError(
+            raise AccordError(
                 f"'{model.name}' has another vocabulary than '{first.name}', {model.words:,} words "
                 f"and not {first.words:,} or in another order: expected one for a log-linear "
                 f"combination"
@@ -162,7 +163,7 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
 def _with_distributions(model: Scored) -> Model:
     loaded = load_trained(FullEncoding(model.folders))
     if not hasattr(loaded, "log_distributions"):
-        raise ValueError(
+        raise AccordError(
             f"'{model.name}' spells words in subwords: expected distributions over all words for a "
             f"log-linear combination"
         )

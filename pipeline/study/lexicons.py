@@ -22,6 +22,7 @@ import pandas as pd
 
 from accord import lexicon
 from accord.corpora import sources
+from accord.errors import AccordError
 from accord.lexicon import Lexicon
 from accord.lexicon.analysis import feature_names
 from accord.lexicon.chain import Chain
@@ -112,7 +113,7 @@ def guesser_table(
     """Figures on held-out lemmas of a lexicon, and on words of treebanks that it lacks."""
     for kind in kinds:
         if kind not in LEARNERS:
-            raise ValueError(f"--kinds: expected some of {', '.join(LEARNERS)}, got {kind!r}")
+            raise AccordError(f"--kinds: expected some of {', '.join(LEARNERS)}, got {kind!r}")
     asked = {}
     shown, asked["held-out lemmas"] = held_out(taught, seed)
     if treebanks:
@@ -157,7 +158,7 @@ def lexicon_diff(
     sentences = [scorer.cased(words) for _, words in read]
     counts = pd.Series([word for words in sentences for word in words]).value_counts()
     if counts.empty:
-        raise ValueError(f"{corpus}: expected sentences, found none")
+        raise AccordError(f"{corpus}: expected sentences, found none")
     forms = counts.index.tolist()
     chains = [_load(names, scorer.lowercase) for names in (before, after)]
     said = [_analyses(chain, forms) for chain in chains]
@@ -257,13 +258,13 @@ def _params(scorer: Scorer) -> FeaturiseParams:
     """How the model's features come from analyses; `source` would change with every lexicon."""
     trained = scorer.trained
     if trained is None or trained.kind == "arpa":
-        raise ValueError("expected a model with features of a lexicon, such as the bundled model")
+        raise AccordError("expected a model with features of a lexicon, such as the bundled model")
     if (trained.place / CONFIG).is_file():
         told = read_json(trained.place / CONFIG)["params"]["featurise"]
     else:
         told = FinishedRun.read(trained.place).params[trained.name]["featurise"]
     templates = [each for each in of_analyses(told["templates"]) if "source" not in each]
     if not templates:
-        raise ValueError(f"{trained.name}: expected a model with features of a lexicon")
+        raise AccordError(f"{trained.name}: expected a model with features of a lexicon")
     how = {key: told[key] for key in ("lemmas", "values", "steps") if key in told}
     return FeaturiseParams(templates=tuple(templates), **how)

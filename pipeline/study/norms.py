@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from accord import lexicon
+from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.expectations import SentenceReader, by_name
 from accord.pipeline.ask.scorer import Scorer, tokens
@@ -86,14 +87,14 @@ def read_measured(
         item, measure = item or known.item, measure or known.measure
     else:
         if not Path(source).exists() and not Path(source).suffix:
-            raise ValueError(f"unknown norms '{source}'{nearest(source, NORM_SETS)}")
+            raise AccordError(f"unknown norms '{source}'{nearest(source, NORM_SETS)}")
         item = item or "item"
         table = read_table(Path(source), item)
         if measure is None:
-            raise ValueError("--measure: expected the column of what was measured")
+            raise AccordError("--measure: expected the column of what was measured")
     for option, column in (("--item", item), ("--measure", measure), ("--text", text)):
         if column is not None and column not in table:
-            raise ValueError(
+            raise AccordError(
                 f"{option}: unknown column '{column}'{nearest(column, map(str, table))}"
             )
     numbers = pd.to_numeric(table[measure], errors="coerce").to_numpy(float)
@@ -102,7 +103,7 @@ def read_measured(
     if lacking := int((~is_whole).sum()):
         say(f"norms: {counted(lacking, 'row')} left out, without an item or a number in {measure}")
     if is_whole.sum() < FEWEST:
-        raise ValueError(f"expected at least {FEWEST} items with {measure}, got {is_whole.sum()}")
+        raise AccordError(f"expected at least {FEWEST} items with {measure}, got {is_whole.sum()}")
     if text is None:
         kept = table[is_whole]
         return Measured(kept[item].astype(str).str.strip().tolist(), numbers[is_whole], label)
@@ -118,7 +119,7 @@ def _rdata(path: Path) -> pd.DataFrame:
     try:
         import rdata
     except ImportError:
-        raise ValueError(
+        raise AccordError(
             "norms: `pip install 'accord-lm[norms]'` brings what reads R's files"
         ) from None
     with warnings.catch_warnings():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.errors import AccordError, NotFoundError
 from accord.models.common.arrays import load_array
 from accord.models.data import Sentences
 from accord.models.spelling.spelling import load_spelling
@@ -64,7 +65,7 @@ def find(name: str) -> list[Scored]:
         if model.kind == "run":
             model.check("evaluate")
         elif model.kind != "packed":
-            raise FileNotFoundError(
+            raise NotFoundError(
                 f"{name} is no run: expected one, or RUN/MODEL, whose models have scored their "
                 f"splits; got a name of the kind {model.kind}"
             )
@@ -123,7 +124,7 @@ def is_scored(place: str) -> bool:
 def check_same_text(models: Sequence[Scored]) -> None:
     """Reject models that did not score the same words."""
     if difference := difference_in_text(models):
-        raise ValueError(difference)
+        raise AccordError(difference)
 
 
 def difference_in_text(models: Sequence[Scored]) -> str | None:

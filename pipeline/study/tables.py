@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.models.common.files import write_whole
 from accord.pipeline.ask.generate import Generator, NewSentence
 from accord.pipeline.ask.scorer import Scorer, load
@@ -105,7 +106,7 @@ def compare(run: Path, against: str | None = None) -> pd.DataFrame:
     seeds = {name: [models[each] for each in found] for name, found in by_seed(models).items()}
     first = against or next(iter(seeds))
     if first not in seeds:
-        raise ValueError(f"{run}: expected one of the models {', '.join(seeds)}, got {first}")
+        raise AccordError(f"{run}: expected one of the models {', '.join(seeds)}, got {first}")
     rows = []
     for name, (model, *_) in seeds.items():
         for split in model.splits:
@@ -277,7 +278,7 @@ def tables(run: Path) -> str:
     corpus = next(iter(finished.of_stage("corpus").values()))
     protocols = {sections["analyse"]["protocol"] for sections in finished.params.values()}
     if protocols != {"paper"} or not {*TESTS} <= {*splits(corpus)}:
-        raise ValueError(
+        raise AccordError(
             f"{run}: expected a run of the preset 'paper', with its protocol and the splits "
             f"{' and '.join(TESTS)}; found the protocol {', '.join(sorted(protocols))} and the "
             f"splits {', '.join(splits(corpus))}"

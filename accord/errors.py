@@ -1,0 +1,9 @@
+"""Errors that a user can mend. All others are faults of Accord and keep their traceback."""
+
+
+class AccordError(ValueError):
+    """A mistake in the input; its message says what was expected, what was found, and where."""
+
+
+class NotFoundError(AccordError, FileNotFoundError):
+    """A file, folder or model that is not there; its message says what was expected."""
