@@ -95,3 +95,9 @@ def run_once(tmp_path_factory, slow):
 def tiny_run(run_once):
     """The `tiny` preset with fewer epochs, finished."""
     return run_once("three", set={"train.epochs": 3})
+
+
+@pytest.fixture(scope="session")
+def trained(run_once) -> Path:
+    """The folder of one whose models have learned to tell right agreement from wrong."""
+    return run_once("twelve", set={"train.epochs": 12}, until="evaluate").folder

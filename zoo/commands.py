@@ -1,4 +1,4 @@
-"""Commands of the zoo: `accord nbest`, `rescore`, `prune` and `bidirectional`."""
+"""Commands of the zoo: `accord rescore` and `prune`."""
 
 from itertools import islice
 from pathlib import Path
@@ -10,51 +10,21 @@ from accord.corpora.sources import read_words
 from accord.lexicon.dictionaries.homophones import Homophones
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
-from accord.pipeline.cli.agree import Corpus, Limit, Split
+from accord.pipeline.cli.agree import Limit, Split
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
 from accord.pipeline.data.catalogue import folder_of
-
-
-@command
-def nbest(
-    corpus: Corpus,
-    to: Annotated[
-        Path,
-        typer.Option(
-            help="File to write: lattices in Kaldi's text form if it ends in .lat, in HTK's (SLF) "
-            "if it ends in .slf, else n-best lists in JSON lines."
-        ),
-    ],
-    split: Split = None,
-    limit: Limit = None,
-    size: Annotated[int, typer.Option(min=1, help="Number of hypotheses in each list.")] = 100,
-    spelling: Annotated[
-        bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
-    ] = False,
-    known: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
-    ] = None,
-) -> None:
-    """Make n-best lists or lattices of homophones from any text, for `accord rescore`."""
-    from accord.pipeline.correct.confuse import Channel
-    from accord.pipeline.correct.nbest import write_nbest
-    from accord.zoo.lattices import is_lattice_file, write_lattices
-
-    make_room(to)
-    vocabulary = load_model(known, None).vocabulary.known if known else None
-    channel = Channel(Homophones.bundled(), spelling, vocabulary)
-    said = [
-        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
-        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
-    ]
-    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
-    if is_lattice_file(to):
-        write_lattices(to, heard)
-    else:
-        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
-    echo(f"{counted(len(said), 'sentence')}: {to}")
+from accord.zoo.lattices import is_lattice_file, read_lists, write_lattices
+from accord.zoo.nbest import (
+    Channel,
+    RankMeasures,
+    Terms,
+    Weights,
+    error_rate,
+    oracle,
+    tuned,
+    write_nbest,
+)
 
 
 @command
@@ -83,18 +53,35 @@ def rescore(
     word_weight: Annotated[
         float, typer.Option(help="Score that each word adds, if nothing is tuned.")
     ] = 0.0,
+    make: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CORPUS",
+            help="Write NBEST instead: lists or lattices of homophones of the sentences of a "
+            "corpus, a name or a path, of all of them unless --split or --limit is given.",
+        ),
+    ] = None,
+    split: Split = None,
+    limit: Limit = None,
+    size: Annotated[
+        int, typer.Option(min=1, help="With --make, number of hypotheses in each list.")
+    ] = 100,
+    spelling: Annotated[
+        bool,
+        typer.Option("--spelling", help="With --make, confuse words that are one letter apart."),
+    ] = False,
+    known: Annotated[
+        bool,
+        typer.Option(
+            "--known", help="With --make, hear the words of --run alone, of a closed vocabulary."
+        ),
+    ] = False,
 ) -> None:
     """Rescore n-best lists or lattices with a model and print the best hypothesis of each."""
-    from accord.pipeline.correct.nbest import (
-        RankMeasures,
-        Terms,
-        Weights,
-        error_rate,
-        oracle,
-        tuned,
-    )
-    from accord.zoo.lattices import read_lists
-
+    if make:
+        vocabulary = load_model(run, model).vocabulary.known if known else None
+        _make(nbest, make, Channel(Homophones.bundled(), spelling, vocabulary), split, limit, size)
+        return
     lists, development = read_lists(nbest), read_lists(tune) if tune else []
     scorer, other = load_model(run, model), load_backward(backward)
     weights = Weights(model_weight, word_weight)
@@ -120,6 +107,23 @@ def rescore(
             )
 
 
+def _make(
+    to: Path, corpus: str, channel: Channel, split: str | None, limit: int | None, size: int
+) -> None:
+    """Write what a recogniser may have heard of each sentence of a corpus."""
+    make_room(to)
+    sentences = [
+        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
+        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
+    ]
+    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in sentences)
+    if is_lattice_file(to):
+        write_lattices(to, heard)
+    else:
+        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
+    echo(f"{counted(len(sentences), 'sentence')}: {to}")
+
+
 @command
 def prune(
     model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
@@ -134,19 +138,3 @@ def prune(
     for found in find(model):
         echo(found.name)
         print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
-
-
-@command
-def bidirectional(
-    forward: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Model that reads forwards.")],
-    backward: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN/MODEL", help="Model of the same words that reads backwards (train.text)."
-        ),
-    ],
-) -> None:
-    """Show the pseudo-perplexity of two directions together beside the perplexity of each."""
-    from accord.zoo.conversions import both_directions
-
-    print_table(both_directions(forward, backward))

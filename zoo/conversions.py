@@ -27,12 +27,12 @@ from accord.pipeline.ask.scorer import Scorer, Word
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
-from accord.pipeline.data.encoded import held_out, is_same_text, read_forms, read_text
+from accord.pipeline.data.encoded import held_out, read_forms, read_text
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.find import TrainedModel
 from accord.pipeline.model.network import load_trained, prior_of
-from accord.pipeline.study.scored_models import Scored, find
+from accord.pipeline.study.scored_models import Scored
 from accord.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.zoo.gradient_free import prune
 from accord.zoo.ngram_conversion import own_ngrams, pruned
@@ -293,25 +293,20 @@ def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def both_directions(forward: str, backward: str) -> pd.DataFrame:
+def both_directions(forward: Scored, backward: Scored) -> pd.DataFrame:
     """Perplexity of words, ends left out, on each held-out split: of each model, and of both.
 
     Both together see the words on either side, so that theirs is a pseudo-perplexity, which
     compares with that of other bidirectional models alone.
     """
-    (ahead,), (behind,) = find(forward), find(backward)
-    models = [load_trained(FullEncoding(each.folders)) for each in (ahead, behind)]
-    one, other = models
+    one, other = (load_trained(FullEncoding(each.folders)) for each in (forward, backward))
     if not isinstance(one, LanguageModel) or not isinstance(other, Backward):
         raise AccordError(
             f"expected a network that reads words forwards and one with train.text: backward, got "
             f"{type(one).__name__} and {type(other).__name__}"
         )
-    encoded = ahead.folders["encode"]
-    for split in held_out(encoded):
-        if not is_same_text(encoded, behind.folders["encode"], split):
-            raise AccordError(f"{forward} and {backward}: expected models of the same {split} text")
-    prior = FullEncoding(ahead.folders).mass()
+    encoded = forward.folders["encode"]
+    prior = FullEncoding(forward.folders).mass()
     rows = []
     for split in held_out(encoded):
         text = read_text(encoded, split)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from accord.corpora.text import lines
 from accord.errors import AccordError
-from accord.pipeline.correct.nbest import Arc, Lattice
+from accord.zoo.nbest import Arc, Lattice
 
 NULL = "!NULL"
 SILENT = {NULL, "!SENT_START", "!SENT_END", "<s>", "</s>"}  # nodes that are no words

@@ -21,8 +21,8 @@ from pathlib import Path
 from accord.corpora.text import OPENERS, kind, lines, open_bytes
 from accord.errors import AccordError
 from accord.models.common.files import whole
-from accord.pipeline.correct.nbest import Arc, Lattice, NBest, read_nbest
 from accord.zoo import htk
+from accord.zoo.nbest import Arc, Lattice, NBest, read_nbest
 
 SILENT = "<eps>"
 

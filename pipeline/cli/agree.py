@@ -1,4 +1,4 @@
-"""Commands on agreement: `accord agree`, `accord suite make` and `accord suite plant`."""
+"""Commands on agreement: `accord agree` and `accord suite make`."""
 
 from itertools import islice
 from pathlib import Path
@@ -142,13 +142,31 @@ def agree(
 @command
 def make(
     corpus: Corpus,
-    to: Annotated[Path, typer.Option(help="Folder to write the suite to.")],
+    to: Annotated[
+        Path,
+        typer.Option(help="Folder to write the suite to; with --errors a table, a file .csv."),
+    ],
     lexicon: Annotated[
         str,
         typer.Option(
             help="Lexicons that know the forms of words: names or paths, separated by commas."
         ),
     ] = "closed,dela",
+    errors: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=3,
+            help="Plant this number of errors at most in each sentence: words that sound the same, "
+            "or that agree otherwise. The bundled model then knows the forms.",
+        ),
+    ] = None,
+    split: Split = None,
+    limit: Limit = None,
+    every: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Use every Nth sentence of the corpus.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed that chooses the words of --errors.")] = 1,
 ) -> None:
     """Make minimal pairs: a real sentence, and the same with a word that no longer agrees.
 
@@ -156,6 +174,11 @@ def make(
     participles after their object (les échecs qu'ils ont subis), and subjunctives after a trigger
     (bien qu'il soit): the wrong sentence has the indicative.
     """
+    if errors:
+        _plant(corpus, to, errors, split, limit, every, seed)
+        return
+    if split or limit or every > 1:
+        raise AccordError("--split, --limit, --every: expected --errors too")
     chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
     table = pairs.agg(
@@ -167,24 +190,10 @@ def make(
     echo(f"written to {to}; `accord agree RUN --suite {to}` asks models")
 
 
-@command
-def plant(
-    corpus: Corpus,
-    to: Annotated[Path, typer.Option(help="File to write the suite to, a table .csv.")],
-    split: Split = None,
-    limit: Limit = None,
-    every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Use every Nth sentence of the corpus.")
-    ] = 1,
-    errors: Annotated[
-        int, typer.Option(min=1, max=3, help="Most errors of a sentence: one, two and so on.")
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="Seed that chooses the words.")] = 1,
+def _plant(
+    corpus: str, to: Path, errors: int, split: str | None, limit: int | None, every: int, seed: int
 ) -> None:
-    """Plant errors in sentences: words that sound the same, or that agree otherwise.
-
-    The forms of words are those that the bundled model knows.
-    """
+    """Write a table of sentences and the same sentences with errors."""
     from accord.pipeline.ask.scorer import bundled
     from accord.pipeline.correct import confuse
     from accord.pipeline.correct.candidates import Candidates
@@ -197,4 +206,6 @@ def plant(
     table = confuse.plant(sentences, Candidates(bundled()), errors, seed, limit)
     write_table(table, to)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
-    echo(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")
+    echo(
+        f"written to {to}; `accord correct --suite {to}` and `accord agree RUN --suite {to}` ask it"
+    )

@@ -25,10 +25,6 @@ SUITE: Rows = {
         "pipeline.cli.agree",
         "Make minimal pairs: a real sentence, and the same with a word that no longer agrees.",
     ),
-    "plant": (
-        "pipeline.cli.agree",
-        "Plant errors in sentences: words that sound the same, or that agree otherwise.",
-    ),
 }
 LEXICON: Rows = {
     "list": (
@@ -116,15 +112,6 @@ PANELS: dict[str, Rows] = {
             "Score minimal pairs: how often a model finds the right sentence likelier.",
         ),
         "suite": (SUITE, "Make minimal pairs from your own sentences."),
-        "corrections": (
-            "pipeline.cli.confusions",
-            "Measure `accord correct` on planted errors: how many it repairs, how often it is"
-            " wrong.",
-        ),
-        "nbest": (
-            "zoo.commands",
-            "Make n-best lists or lattices of homophones from any text, for `accord rescore`.",
-        ),
         "rescore": (
             "zoo.commands",
             "Rescore n-best lists or lattices with a model and print the best hypothesis of each.",
@@ -159,10 +146,6 @@ PANELS: dict[str, Rows] = {
             "pipeline.cli.results",
             "Compare the models of several runs in one table; train those that are not trained.",
         ),
-        "significance": (
-            "pipeline.cli.results",
-            "Test by a paired bootstrap which differences between a run's models are real.",
-        ),
         "combine": (
             "pipeline.cli.results",
             "Combine models with weights tuned on validation; show the perplexity without each.",
@@ -179,15 +162,6 @@ PANELS: dict[str, Rows] = {
         "inflection": (
             "pipeline.cli.model",
             "Measure how often vector arithmetic finds another form of a lemma.",
-        ),
-        "tables": (
-            "pipeline.cli.results",
-            "Print the tables of the LL-RNN paper beside the figures of a run of the preset "
-            "`paper`.",
-        ),
-        "bidirectional": (
-            "zoo.commands",
-            "Show the pseudo-perplexity of two directions together beside the perplexity of each.",
         ),
         "prune": (
             "zoo.commands",

@@ -53,55 +53,54 @@ def compare(
             help="Folder to write table and figure to; by default `comparison` in that of the runs."
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also test by a paired bootstrap which differences from this model of the table "
+            "are real.",
+        ),
+    ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper",
+            help="Print instead the tables of the LL-RNN paper beside the figures of one run of "
+            "the preset `paper`.",
+        ),
+    ] = False,
+    sentences: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="With --paper, number of sentences to draw from the LL-RNN (2500) and the RNN: "
+            "Table 5.",
+        ),
+    ] = 0,
 ) -> None:
     """Compare the models of several runs in one table; train those that are not trained."""
     from accord.pipeline.study import tables as comparing  # here, as it loads matplotlib
 
-    found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
-    scores = comparing.gather(found)
+    if paper:
+        if len(sources) != 1:
+            raise AccordError(f"--paper: expected one run, got {', '.join(sources)}")
+        echo(comparing.tables(Path(sources[0])), end="")
+        if sentences:
+            echo(f"\n{comparing.drawn_sentences(Path(sources[0]), sentences)}", end="")
+        return
+    models = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
+    differences = comparing.compare(models, against) if against else None
+    scores = comparing.gather(models)
     shown = comparing.table(scores)
     folder = to or runs / "comparison"
     comparing.write(scores, shown, folder)
-    if difference := difference_in_text(found):
+    if difference := difference_in_text(models):
         echo(f"not to be compared: {difference}", error=True)
     print_table(shown)
     echo(f"figure: {folder / 'time.png'}")
-
-
-@command
-def significance(
-    run: RunFolder,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL", help="Model to compare all others with; by default the first one."
-        ),
-    ] = None,
-) -> None:
-    """Test by a paired bootstrap which differences between a run's models are real."""
-    from accord.pipeline.study.tables import compare  # here, as it loads matplotlib
-
-    print_table(compare(run, against))
-
-
-@command
-def tables(
-    run: RunFolder,
-    sentences: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Number of sentences to draw from the LL-RNN (2500) and the RNN: Table 5."
-        ),
-    ] = 0,
-) -> None:
-    """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
-    from accord.pipeline.study.tables import tables
-
-    echo(tables(run), end="")
-    if sentences:
-        from accord.pipeline.study.tables import drawn_sentences
-
-        echo(f"\n{drawn_sentences(run, sentences)}", end="")
+    if differences is not None:
+        echo()
+        print_table(differences)
 
 
 @command
@@ -137,16 +136,32 @@ def combine(
             "other option.",
         ),
     ] = False,
+    bidirectional: Annotated[
+        bool,
+        typer.Option(
+            "--bidirectional",
+            help="Show the pseudo-perplexity of two models together, of which the second reads "
+            "backwards (train.text), beside the perplexity of each; not with any other option.",
+        ),
+    ] = False,
 ) -> None:
     """Combine models with weights tuned on validation; show the perplexity without each."""
     from accord.pipeline.study import combine as combining
 
-    options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
-    given = ", ".join(name for name, value in options.items() if value)
-    if log_linear and given:
-        raise AccordError(f"--log-linear: expected no other option beside it, got {given}")
+    options = {
+        "--bidirectional": bidirectional,
+        "--log-linear": log_linear,
+        "--cache": cache,
+        "--neighbours": neighbours,
+        "--uniform": uniform,
+    }
+    first, *others = [name for name, value in options.items() if value] or [""]
+    if others and (bidirectional or log_linear):
+        raise AccordError(f"{first}: expected no other option beside it, got {', '.join(others)}")
     models = find_all(parts)
-    if log_linear:
+    if bidirectional:
+        print_table(combining.both_directions(models))
+    elif log_linear:
         print_table(combining.log_linear(models))
     else:
         print_table(combining.linear(models, cache, neighbours, uniform))

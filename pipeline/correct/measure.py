@@ -106,6 +106,18 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def shown_table(judged: Sequence[Judged]) -> pd.DataFrame:
+    """Return the table as text: shares in per cent, nothing where a share is undefined."""
+    figures_of = table(judged)
+    shown = {
+        name: figures_of[name].map("{:.1%}".format)
+        for name in ("precision", "recall", "F0.5", "exact")
+    }
+    shown[ALARMS] = figures_of[ALARMS].map("{:.0f}".format)
+    whole = figures_of.astype({"texts": int, "errors": int}).assign(**shown)
+    return whole.replace("nan%", "").replace("nan", "").rename_axis("text").reset_index()
+
+
 @dataclass(frozen=True, eq=False)
 class Lists:
     """Sentences that a search found for each text, with what decides between them.

@@ -32,6 +32,7 @@ Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then
 # Parts that are no models: each is a function from a model to candidates.
 CACHE = "accord.zoo.parts:of_cache"
 NEIGHBOURS = "accord.zoo.parts:of_neighbours"
+BOTH_DIRECTIONS = "accord.zoo.conversions:both_directions"
 
 
 def linear(
@@ -96,6 +97,15 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
         log_p[split] = score(loaded, weights, track(pieces, f"pieces of {split}", len(pieces)))
     of_choice = [{split: log_p[split][at] for split in texts} for at in range(len(weights))]
     return _table(_log_p(models), [*zip(weights, of_choice, strict=True)])
+
+
+def both_directions(models: list[Scored]) -> pd.DataFrame:
+    """Return the perplexity of a forward and of a backward model, and of both by their product."""
+    if len(models) != 2:
+        names = ", ".join(model.name for model in models)
+        raise AccordError(f"--bidirectional: expected two models, FORWARD BACKWARD; got {names}")
+    check_same_text(models)
+    return imported(BOTH_DIRECTIONS)(*models)
 
 
 def _choices(parts: int) -> list[list[int]]:

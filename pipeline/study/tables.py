@@ -38,7 +38,6 @@ from accord.pipeline.run.run import run
 from accord.pipeline.study.scored_models import (
     Scored,
     check_same_text,
-    find,
     find_all,
     is_scored,
     named,
@@ -96,17 +95,17 @@ def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     save(perplexity_against_time(scores, test_splits(scores)[0]), folder / "time")
 
 
-def compare(run: Path, against: str | None = None) -> pd.DataFrame:
-    """Every model of a finished run against one of them, the first if none is named.
+def compare(scored: Sequence[Scored], against: str | None = None) -> pd.DataFrame:
+    """Test each model against one of them, the first by default.
 
     The seeds of a model are taken together, by their mean losses.
     """
-    models = {model.name: model for model in find(str(run))}
-    check_same_text([*models.values()])
-    seeds = {name: [models[each] for each in found] for name, found in by_seed(models).items()}
+    check_same_text(scored)
+    models = named(scored)
+    seeds = {name: [models[seed] for seed in members] for name, members in by_seed(models).items()}
     first = against or next(iter(seeds))
     if first not in seeds:
-        raise AccordError(f"{run}: expected one of the models {', '.join(seeds)}, got {first}")
+        raise AccordError(f"--against: expected one of {', '.join(seeds)}; got {first}")
     rows = []
     for name, (model, *_) in seeds.items():
         for split in model.splits:

@@ -14,8 +14,8 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.correct.candidates import Prior
 from accord.pipeline.correct.correct import Corrector
-from accord.pipeline.correct.nbest import NBest, RankMeasures, Terms, Weights, read_nbest
 from accord.pipeline.model.find import one
+from accord.zoo.nbest import NBest, RankMeasures, Terms, Weights, read_nbest
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
@@ -47,12 +47,15 @@ def test_it_is_trained_and_scored_on_sentences_backwards(run):
 
 
 def test_both_directions_have_a_pseudo_perplexity(run):
-    table = invoked("bidirectional", f"{run}/rnn", f"{run}/ll-rnn").splitlines()
+    table = invoked("combine", f"{run}/rnn", f"{run}/ll-rnn", "--bidirectional").splitlines()
     row = dict(zip(*(line.strip("| ").split("|") for line in (table[0], table[-1])), strict=True))
     forward, backward, both = (float(each) for each in [*row.values()][2:])
     assert both < min(forward, backward)
-    wrong = CliRunner().invoke(app, ["bidirectional", f"{run}/ll-rnn", f"{run}/ll-rnn"])
+    turned = ["combine", f"{run}/ll-rnn", f"{run}/rnn", "--bidirectional"]
+    wrong = CliRunner().invoke(app, turned)
     assert wrong.exit_code and "train.text: backward" in wrong.output
+    alone = CliRunner().invoke(app, ["combine", f"{run}/rnn", "--bidirectional"])
+    assert alone.exit_code == 2 and "expected two models, FORWARD BACKWARD" in alone.output
 
 
 def test_a_backward_model_has_half_of_the_say(run):

@@ -9,9 +9,9 @@ from lattice_cases import LATTICES
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.correct.nbest import Arc, Lattice
 from accord.zoo.htk import SILENT, fields_of, text_of
 from accord.zoo.lattices import read_lattices, read_lists, write_lattices
+from accord.zoo.nbest import Arc, Lattice
 
 # A word, then a choice, and a link that says nothing.
 ON_LINKS = """VERSION=1.0
@@ -209,7 +209,7 @@ def test_lattices_are_made_and_rescored(tiny_run, fetched, tmp_path):
     fetched("lexique")
     text, path = tmp_path / "text.txt", tmp_path / "heard.slf.gz"
     text.write_text("Les petites filles mangent.\n", encoding="utf-8")
-    done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(path)])
+    done = CliRunner().invoke(app, ["rescore", str(path), "--make", str(text)])
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, ["rescore", str(path), "--run", str(tiny_run.folder)])
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""`accord audit`, `significance` and `tables`: what they print and how they refuse."""
+"""`accord audit` and `compare`: what they print and how they refuse."""
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +10,7 @@ def accord(*words: str):
     return CliRunner().invoke(app, words)
 
 
-def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
+def test_audit_and_compare_print_tables_of_the_run(tiny_run, tmp_path):
     audited = accord("audit", str(tiny_run.folder))
     assert audited.exit_code == 0, audited.stderr
     lines = audited.stdout.splitlines()
@@ -22,18 +22,20 @@ def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
     assert [cell.strip() for cell in lines[0].split("|")[1:-1]] == [
         "model", "protocol", "part", "train", "test", "valid",
     ]  # fmt: skip
-    compared = accord("significance", str(tiny_run.folder), "--against", "ll-rnn")
+    compared = accord("compare", str(tiny_run.folder), "--against", "ll-rnn", "--to", str(tmp_path))
     assert compared.exit_code == 0, compared.stderr
-    assert [line.split("|")[1].strip() for line in compared.stdout.splitlines()[2:]] == [
+    *_, differences = compared.stdout.split("\n\n")
+    assert [line.split("|")[1].strip() for line in differences.splitlines()[2:]] == [
         "rnn", "ll-rnn",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("command", "what"), [("audit", "run"), ("significance", "trained model"), ("tables", "run")]
+    ("command", "options", "what"),
+    [("audit", [], "run"), ("compare", [], "trained model"), ("compare", ["--paper"], "run")],
 )
-def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, what):
-    done = accord(command, str(tmp_path))
+def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, options, what):
+    done = accord(command, str(tmp_path), *options)
     assert done.exit_code == 1
     assert f"is no {what}: expected" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -47,7 +49,7 @@ def test_a_model_is_chosen_of_a_run(command):
 
 
 def test_a_wrong_model_or_protocol_is_refused_by_name(tiny_run):
-    done = accord("significance", str(tiny_run.folder), "--against", "lstm")
+    done = accord("compare", str(tiny_run.folder), "--against", "lstm")
     assert (done.exit_code, "got lstm" in done.stderr) == (2, True)
-    done = accord("tables", str(tiny_run.folder))
+    done = accord("compare", str(tiny_run.folder), "--paper")
     assert (done.exit_code, "expected a run of the preset 'paper'" in done.stderr) == (2, True)

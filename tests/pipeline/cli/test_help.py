@@ -78,9 +78,7 @@ def test_a_file_of_ngrams_is_offered_by_the_commands_that_take_one(name, tmp_pat
     assert (done.exit_code == 0) == (".arpa" in run.help), done.output
 
 
-@pytest.mark.parametrize(
-    ("name", "named"), [("export", "automaton"), ("rescore", "lattices"), ("nbest", "lattices")]
-)
+@pytest.mark.parametrize(("name", "named"), [("export", "automaton"), ("rescore", "lattices")])
 def test_a_command_names_all_that_it_reads_or_writes(name, named):
     assert named in EVERY[name,].help
 

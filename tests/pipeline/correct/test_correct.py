@@ -304,11 +304,11 @@ def test_the_commands(trained, tmp_path):
     shown = CliRunner().invoke(app, command).output
     assert "petites → " in shown and "in 1 sentence" in shown
     suite = tmp_path / "planted.csv"
-    planted = ["suite", "plant", "tiny", "--to", str(suite), "--limit", "6", "--errors", "2"]
+    planted = ["suite", "make", "tiny", "--to", str(suite), "--limit", "6", "--errors", "2"]
     made = CliRunner().invoke(app, planted)
     assert made.exit_code == 0, made.output
     measured = CliRunner().invoke(
-        app, ["corrections", str(suite), "--run", str(trained), "--tune", str(suite)]
+        app, ["correct", "--suite", str(suite), "--run", str(trained), "--tune", str(suite)]
     )
     assert measured.exit_code == 0, measured.output
     assert "| all " in measured.output and "costs in nats: change" in measured.output

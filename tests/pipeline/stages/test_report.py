@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
+from accord.pipeline.study.scored_models import find
 from accord.pipeline.study.tables import compare
 
 
@@ -18,7 +19,7 @@ def page_of(run) -> str:
 
 
 def test_it_tells_which_differences_are_real_as_the_command_does(tiny_run):
-    (said,) = compare(tiny_run.folder).to_dict("records")[1:]
+    (said,) = compare(find(str(tiny_run.folder))).to_dict("records")[1:]
     row = ["ll-rnn", "rnn", "test", *(said[name] for name in list(said)[3:])]
     cells = "".join(f"<td>{cell}</td>" for cell in row)
     assert f"<tr>{cells}</tr>" in page_of(tiny_run)
@@ -28,7 +29,7 @@ def test_under_the_table_stands_how_many_times_better_with_the_interval_of_the_c
     tiny_run, monkeypatch
 ):
     """`accord run` prints perplexity of the first model / that of each other one."""
-    (said,) = compare(tiny_run.folder).to_dict("records")[1:]
+    (said,) = compare(find(str(tiny_run.folder))).to_dict("records")[1:]
     low, high = (math.exp(-float(end)) for end in said["95 % of resamples"].split(" to "))
     factor = 1 / float(said["perplexity ×"])
     line = (tiny_run.folder / "report" / "factors.txt").read_text(encoding="utf-8")

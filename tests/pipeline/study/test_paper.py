@@ -192,7 +192,11 @@ def test_our_results_stand_beside_the_papers(trained):
 
 
 def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
-    said = CliRunner().invoke(app, ["tables", str(trained.folder), "--sentences", "3"]).output
+    said = (
+        CliRunner()
+        .invoke(app, ["compare", str(trained.folder), "--paper", "--sentences", "3"])
+        .output
+    )
     of_best, of_rnn = (part.split("\n") for part in said.split("Table 5, 3 sentences of ")[1:])
     assert of_best[0] == "ll-rnn-2500:" and of_rnn[0] == "rnn:"
     features = NamedFeatures.load(trained.artefacts["ll-rnn-2500", "featurise"].folder)

@@ -11,6 +11,7 @@ from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.data.encoded import is_same_text
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.statistics import compare_with_first, paired_bootstrap
+from accord.pipeline.study.scored_models import find
 from accord.pipeline.study.tables import compare
 
 
@@ -57,7 +58,7 @@ def test_the_same_seed_gives_the_same_and_identical_models_differ_by_nothing():
 
 
 def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_run):
-    table = compare(tiny_run.folder, against="ll-rnn").set_index(["model", "split"])
+    table = compare(find(str(tiny_run.folder)), against="ll-rnn").set_index(["model", "split"])
     assert list(table.index) == [("rnn", "test"), ("ll-rnn", "test")]
     scores = comparison.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
     nats = {model: scores[model, "test", "nats per word"] for model in ("rnn", "ll-rnn")}
@@ -70,13 +71,15 @@ def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_
     for model in nats:
         perplexity = scores[model, "test", "perplexity"]
         assert table.loc[(model, "test"), "perplexity"] == f"{perplexity:,.1f}"
-    assert compare(tiny_run.folder)["real"].iloc[0] == "–", "the first model is the default"
+    assert compare(find(str(tiny_run.folder)))["real"].iloc[0] == "–", (
+        "the first model is the default"
+    )
 
 
 @pytest.mark.slow
 def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
     run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, until="evaluate", runs=tmp_path)
-    table = compare(run.folder).set_index("model")
+    table = compare(find(str(run.folder))).set_index("model")
     assert list(table.index) == ["rnn", "ll-rnn"]
     scores = scores_of(run.folder).set_index(["model", "split", "metric"])["value"]
     nats = [scores[model, "test", "nats per word"] for model in ("rnn", "rnn-seed2")]
@@ -84,8 +87,8 @@ def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
 
 
 def test_an_unknown_model_is_refused_by_name(tiny_run):
-    with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
-        compare(tiny_run.folder, against="lstm")
+    with pytest.raises(ValueError, match="expected one of rnn, ll-rnn; got lstm"):
+        compare(find(str(tiny_run.folder)), against="lstm")
 
 
 @pytest.mark.slow
@@ -98,7 +101,7 @@ def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
     assert compare_with_first(*of_stages, ["test"]) == []
     with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
-        compare(run.folder)
+        compare(find(str(run.folder)))
 
 
 def test_texts_brought_back_without_their_words_are_compared_by_their_lengths(tiny_run, tmp_path):

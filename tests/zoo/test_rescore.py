@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.correct.nbest import (
+from accord.zoo.nbest import (
     Terms,
     Weights,
     distance,
@@ -18,7 +18,7 @@ from accord.pipeline.correct.nbest import (
     tuned,
 )
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
 
 

@@ -7,8 +7,8 @@ from lattice_cases import LATTICES, every_path
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.correct.nbest import Arc, Lattice
 from accord.zoo.lattices import read_lattices, read_lists, write_lattices
+from accord.zoo.nbest import Arc, Lattice
 
 
 @given(LATTICES, st.integers(1, 8))

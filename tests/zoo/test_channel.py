@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 from accord.lexicon.dictionaries.homophones import Homophones, Spoken
 from accord.pipeline.cli.main import app
-from accord.pipeline.correct.confuse import COST, Channel
-from accord.pipeline.correct.nbest import read_nbest
 from accord.zoo.lattices import read_lists
+from accord.zoo.nbest import COST, Channel, read_nbest
 
 SOUNDS = [
     *(Spoken("la", "la", "la", 100.0), Spoken("là", "là", "la", 10.0)),
@@ -53,14 +52,14 @@ def test_scores_are_frequencies_and_a_letter_costs():
 def test_lists_of_a_text_are_made_and_read(tmp_path):
     text, lists = tmp_path / "text.txt", tmp_path / "new" / "lists.jsonl"
     text.write_text("Elle est partie.\nCes 50 000 enfants chantent.\n", encoding="utf-8")
-    done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(lists), "--size", "20"])
+    done = CliRunner().invoke(app, ["rescore", str(lists), "--make", str(text), "--size", "20"])
     assert done.exit_code == 0, done.output
     first, second = read_nbest(lists)
     assert first.reference == "elle est partie ."
     assert "elle est parti ." in first.texts
     assert "ses 50 000 enfants chante ." in second.texts
     lattices = tmp_path / "lattices.lat"
-    done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(lattices)])
+    done = CliRunner().invoke(app, ["rescore", str(lattices), "--make", str(text)])
     assert done.exit_code == 0, done.output
     again = read_lists(lattices)
     assert [each.reference for each in again] == [first.reference, second.reference]
