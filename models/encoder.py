@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from accord.models.common.device import another, current, on
 from accord.models.data import ColumnShare, State
+from accord.models.gpu.kernels import current_stream, side_stream, use_stream
 from accord.models.gpu.unrolled_lstm import UnrolledLSTM
 
 IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
@@ -196,8 +196,8 @@ def read_in_parts(
     """Outputs of the last layer for inputs (T × B × E), and the state of all after them."""
     with in_full_precision(inputs.device.type):
         readers, scales = _drawn(layers, dropout, inputs)
-        here = current(inputs.device)
-        streams = [here, *(another(inputs.device, number) for number in range(1, len(layers)))]
+        here = current_stream(inputs.device)
+        streams = [here, *(side_stream(inputs.device, number) for number in range(1, len(layers)))]
         outputs, after = [], list(state)
         # All layers read a part before the first one reads the next: autograd goes back in the
         # order in which they were asked for, and would have the first one wait for all others.
@@ -205,12 +205,14 @@ def read_in_parts(
             for number, reader in enumerate(readers):
                 scale = scales[number]
                 given = part, scale, *after[number], *reader.weights
-                with on(streams[number], streams[max(0, number - 1)], given):
+                with use_stream(streams[number], streams[max(0, number - 1)], given):
                     if scale is not None:
                         part = reader.gates(part * scale)
                     part, after[number] = reader(part, after[number])
             outputs.append(part)
-        with on(here, streams[-1], (*outputs, *(each for of_layer in after for each in of_layer))):
+        with use_stream(
+            here, streams[-1], (*outputs, *(each for of_layer in after for each in of_layer))
+        ):
             return torch.cat(outputs), tuple(after)
 
 

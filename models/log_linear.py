@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from accord.errors import AccordError
 from accord.models.background import Background
 from accord.models.common.checks import check_words
-from accord.models.common.device import Aside, apart, side_by_side, times_rows
 from accord.models.embedding import FeatureProduct, tied_weight
+from accord.models.gpu.kernels import Concurrent, join_bias, split_bias, times_rows
 from accord.models.phi import Features
 from accord.models.signatures import Adjustable, BeforeState, ScoredSignatures
 from accord.models.softmax import OutputContext
@@ -165,18 +165,18 @@ class LogLinear(Adjustable):
         They are computed once: two forward passes over a window share them.
         """
         check_words("words", words, len(self.signature))
-        compute = Aside if self.background.is_static else partial
+        compute = Concurrent if self.background.is_static else partial
         masses = compute(self.masses, context)
         rows = compute(self._rows, self._weights())
         of_words = compute(self._masses_of, words.unsqueeze(1), context)
         return cache(lambda: BeforeState(*masses(), *rows(), *of_words()))
 
     def _weights(self) -> Tensor:
-        return side_by_side(self.whole_weight, self.bias)
+        return join_bias(self.whole_weight, self.bias)
 
     def _rows(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Φ·W (S × H) and Φ·c (S) by one product, calibration included."""
-        rows, bias = apart(self.product(weights), self.width)
+        rows, bias = split_bias(self.product(weights), self.width)
         return rows, self.with_calibration(bias)
 
     def _masses_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.common.device import log_softmax_at, sum_of_rows, times_rows
 from accord.models.data import Sentences
+from accord.models.gpu.kernels import log_softmax_at, sum_of_rows, times_rows
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.model import LanguageModel, Seen
 from accord.models.phi import Features

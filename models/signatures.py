@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.background import Background, Chance, Unigram
-from accord.models.common.device import log_softmax_at
 from accord.models.data import Sentences
+from accord.models.gpu.kernels import log_softmax_at
 from accord.models.phi import Features
 from accord.models.softmax import OutputLayer
 

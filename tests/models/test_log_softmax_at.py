@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from accord.models.common.device import log_softmax_at
+from accord.models.gpu.kernels import log_softmax_at
 
 
 @pytest.mark.parametrize("asked", [1, 4])
