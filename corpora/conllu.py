@@ -1,6 +1,7 @@
 """A strict reader and writer of CoNLL-U: every file that it accepts is written back byte for byte.
 
-The format: https://universaldependencies.org/format.html
+Only a byte order mark and the carriage returns of Windows are dropped. The format:
+https://universaldependencies.org/format.html
 """
 
 import re
@@ -97,14 +98,11 @@ def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
 
 
 def without_end(path: Path, number: int, line: str) -> str:
-    """The line without its end, which must be `\\n` alone."""
-    if number == 1 and line.startswith("\ufeff"):
-        raise ConlluError(path, 1, "a byte order mark: expected UTF-8 without one")
+    """Return the line without its end, and without the byte order mark of a file."""
     if not line.endswith("\n"):
         raise ConlluError(path, number, "the file ends within a line: expected a blank line at end")
-    if line.endswith("\r\n"):
-        raise ConlluError(path, number, "the line ends in CRLF: expected LF alone")
-    return line[:-1]
+    line = line.removeprefix("\ufeff") if number == 1 else line
+    return line[:-1].removesuffix("\r")
 
 
 def parse(path: Path, number: int, row: str) -> Token:

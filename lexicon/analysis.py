@@ -6,7 +6,7 @@ Paradigms lead from one form of a lemma to another that differs in one feature.
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,10 +103,22 @@ class Lexicon:
         return tuple(Analysis(*values) for values in zip(*columns, strict=True))
 
     def analyses(self, form: str) -> tuple[Analysis, ...]:
-        """The answer of `lookup` for one form."""
-        return _analyses(self, form)
+        """Return the analyses of one form, as `lookup` finds them."""
+        analyses = self._remembered.get(form)
+        if analyses is None:
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            spellings = dict.fromkeys((form, *(respell(form) for respell in RESPELLINGS)))
+            analyses = next(filter(None, map(self.exact, spellings)), ())
+            self._remembered[form] = analyses
+        return analyses
+
+    @cached_property
+    def _remembered(self) -> dict[str, tuple[Analysis, ...]]:
+        return {}  # of the lexicon itself, so that it goes with it
 
 
+REMEMBERED = 1 << 18  # forms with their analyses, of each lexicon
 # Letters; no lexicon lists a longer form, and composing takes the square of the marks in a row.
 LONGEST = 1000
 SPELLED = {"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "’": "'"}
@@ -123,12 +135,6 @@ def plain(form: str) -> str:
 
 
 RESPELLINGS = (plain, str.lower, lambda form: plain(form.lower()))
-
-
-@lru_cache(maxsize=1 << 18)
-def _analyses(lexicon: Lexicon, form: str) -> tuple[Analysis, ...]:
-    spellings = dict.fromkeys((form, *(respell(form) for respell in RESPELLINGS)))
-    return next(filter(None, map(lexicon.exact, spellings)), ())
 
 
 def everything(lexicon: Lexicon) -> pd.DataFrame:

@@ -10,7 +10,7 @@ distinct pair of the two.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +26,15 @@ from accord.models.data import in_a_row
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+SAVED_AS_NAMED = (
+    "indices",
+    "indptr",
+    "signature",
+    "vectors",
+    "vector",
+)  # scipy reads the first two
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,14 +213,33 @@ class Features:
         return of_signature
 
     def save(self, path: Path | str) -> None:
+        """Write a `.npz` file, from which `scipy.sparse.load_npz` reads the sparse rows."""
+        arrays = {
+            "format": np.array(b"csr"),
+            "shape": np.array([self.signature_count, self.sparse_count]),
+            "data": self.values,
+            **{name: getattr(self, name) for name in SAVED_AS_NAMED},
+        }
         with Path(path).open("wb") as file:
-            np.savez(file, **{each.name: getattr(self, each.name) for each in fields(self)})
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: Path | str) -> "Features":
-        arrays = load_arrays(Path(path), [each.name for each in fields(cls)])
-        feature_count = int(arrays.pop("feature_count"))
-        return cls(**arrays, feature_count=feature_count)
+        """Read a file of `save`."""
+        names = ("format", "shape", "data", *SAVED_AS_NAMED)
+        arrays = load_arrays(Path(path), names)
+        shape, vectors = _vector(arrays["shape"], np.int64, "shape"), arrays["vectors"]
+        rows = np.size(arrays["indptr"]) - 1
+        if (
+            arrays["format"] != b"csr"
+            or shape.tolist()[:1] != [rows]
+            or len(shape) != 2
+            or vectors.ndim != 2
+        ):
+            raise AccordError(f"{path}: expected Φ in the format csr, a row a signature")
+        kept = {name: arrays[name] for name in SAVED_AS_NAMED}
+        feature_count = int(shape[1]) + vectors.shape[1]
+        return cls(values=arrays["data"], feature_count=feature_count, **kept)
 
 
 def _canonical(

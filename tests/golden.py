@@ -196,6 +196,8 @@ def _rounded(value: Any) -> Any:
             return [_rounded(each) for each in value]
         case float():
             return f"{value:.6g}"
+        case bytes():
+            return value.decode()
         case np.generic():
             return _rounded(value.item())
     return value

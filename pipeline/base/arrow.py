@@ -32,31 +32,32 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]])
 
 
 def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    """Write batches to an Arrow file."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+    """Write batches to an Arrow stream, which `datasets.Dataset.from_file` reads too."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
 
 def open_table(path: Path) -> pa.Table:
-    """A table whose columns stay on disk until they are read."""
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    """Return a table whose columns stay on disk until they are read."""
+    return pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
 
 
-def batches(path: Path, chosen: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """The batches of an Arrow file, all or those of these numbers, one in memory at a time.
+def batches(path: Path, chosen: range | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of an Arrow file, all or those of these numbers, one at a time.
 
-    Not memory-mapped: a mapped file that is read through stays in memory to its end.
+    A whole file is not memory-mapped: it would stay in memory to its end. In a mapped file, batches
+    before the chosen ones are passed over without being read.
     """
-    with pa.OSFile(str(path)) as file:
-        reader = pa.ipc.open_file(file)
-        for index in range(reader.num_record_batches) if chosen is None else chosen:
-            yield reader.get_batch(index)
+    with pa.OSFile(str(path)) if chosen is None else pa.memory_map(str(path)) as file:
+        reader = pa.ipc.open_stream(file)
+        yield from reader if chosen is None else islice(reader, chosen.start, chosen.stop)
 
 
 def count_batches(path: Path) -> int:
-    with pa.OSFile(str(path)) as file:
-        return pa.ipc.open_file(file).num_record_batches
+    """Return the number of batches; their content is not read."""
+    with pa.memory_map(str(path)) as file:
+        return sum(1 for _ in pa.ipc.open_stream(file))
 
 
 Ranges = dict[str, tuple[int, int]]  # of each table the first batch and the stop
@@ -81,7 +82,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def word_counts(path: Path, chosen: Iterable[int] | None = None) -> Counter[str]:
+def word_counts(path: Path, chosen: range | None = None) -> Counter[str]:
     """How often each word occurs in a file of sentences' words, or in some batches of it."""
     counts: Counter[str] = Counter()
     for batch in batches(path, chosen):

@@ -95,22 +95,42 @@ def show(
 @command
 def coverage(
     corpus: Annotated[
-        str, typer.Argument(metavar="CORPUS", help="Corpus to cover: its name, or its path.")
-    ],
+        str | None, typer.Argument(metavar="CORPUS", help="Corpus to cover: its name, or its path.")
+    ] = None,
     lexicon: Chain = "closed,dela",
     gaps: Annotated[
         int, typer.Option(help="Number of uncovered words to list, the most frequent first.")
     ] = 20,
+    guesser: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KINDS",
+            help="Guessers to measure, separated by commas: 'guesser' goes by suffixes, "
+            "'guesser-lstm' is a network that takes minutes to learn. They learn from nine tenths "
+            "of the lemmas of --lexicon, and guess the forms of the others and the words of a "
+            "CORPUS with parts of speech that the lexicons lack.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed that chooses the lemmas that are left out.")] = 0,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Read every word in lower case.")
+    ] = False,
 ) -> None:
-    """Show how much of a corpus lexicons cover, by part of speech where the corpus has them."""
-    words = counted_words(corpus)
-    chain = _load(lexicon)
-    table = evaluation.coverage(chain, words)
-    for share in ("token_share", "type_share"):
-        table[share] = table[share].map("{:.2%}".format)
-    print_table(table)
-    missing = evaluation.gaps(chain, words, gaps)
-    echo("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
+    """Show how much of a corpus lexicons cover, and how well guessers analyse the rest."""
+    if not corpus and not guesser:
+        raise AccordError("expected a CORPUS to cover, or --guesser to measure guessers")
+    chain = _load(lexicon, lowercase)
+    if corpus:
+        words = counted_words(corpus)
+        table = evaluation.coverage(chain, words)
+        for share in ("token_share", "type_share"):
+            table[share] = table[share].map("{:.2%}".format)
+        print_table(table)
+        missing = evaluation.gaps(chain, words, gaps)
+        echo("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
+    if guesser:
+        echo()
+        print_table(guesser_table(chain, listed(guesser), corpus, seed, lowercase))
 
 
 @command
@@ -158,35 +178,6 @@ def diff(
 
 def _signed_or_dash(bits: float) -> str:
     return "–" if bits != bits else f"{bits:+.2f}"
-
-
-@command
-def guesser(
-    lexicon: Annotated[
-        str, typer.Argument(metavar="LEXICON", help="Lexicon to learn from and to be judged by.")
-    ] = "dela",
-    seed: Annotated[int, typer.Option(help="Seed that chooses the lemmas that are left out.")] = 0,
-    kinds: Annotated[
-        str,
-        typer.Option(
-            help="Guessers to measure side by side, separated by commas: 'guesser' goes by "
-            "suffixes, 'guesser-lstm' is a network that takes minutes to learn."
-        ),
-    ] = "guesser",
-    treebank: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PATH",
-            help="CoNLL-U file; its words that the lexicon lacks are tested too. Can be repeated.",
-        ),
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Read every word in lower case.")
-    ] = False,
-) -> None:
-    """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
-    taught = _load(lexicon, lowercase)
-    print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
 
 
 @command

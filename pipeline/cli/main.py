@@ -37,7 +37,7 @@ LEXICON: Rows = {
     ),
     "coverage": (
         "pipeline.cli.lexicon",
-        "Show how much of a corpus lexicons cover, by part of speech where the corpus has them.",
+        "Show how much of a corpus lexicons cover, and how well guessers analyse the rest.",
     ),
     "diff": (
         "pipeline.cli.lexicon",
@@ -46,10 +46,6 @@ LEXICON: Rows = {
     "compare": (
         "pipeline.cli.lexicon",
         "Train the last model of a configuration with each chain of lexicons, and compare them.",
-    ),
-    "guesser": (
-        "pipeline.cli.lexicon",
-        "Measure guessers on the forms of a tenth of the lemmas, which they do not learn from.",
     ),
 }
 # Every command by the panel of `accord --help` that shows it, in the order in which people meet

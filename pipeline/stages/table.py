@@ -195,7 +195,7 @@ STAGES = _by_name(
         params=CorpusParams,
         computed_by="accord.pipeline.stages.corpus:compute",
         sharded=True,
-        version=5,
+        version=6,
         files=_files_of_sources,
     ),
     Stage(
@@ -209,7 +209,7 @@ STAGES = _by_name(
         params=TokeniseParams,
         computed_by="accord.pipeline.stages.tokenise:compute",
         sharded=True,
-        version=2,
+        version=3,
     ),
     Stage(
         name="analyse",
@@ -245,7 +245,7 @@ STAGES = _by_name(
         },
         params=FeaturiseParams,
         computed_by="accord.pipeline.stages.featurise:compute",
-        version=3,
+        version=4,
         files=_files_of_templates,
         starts=True,
         check=_check_templates,

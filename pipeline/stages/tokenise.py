@@ -2,14 +2,16 @@
 
 import json
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from functools import partial
 from itertools import chain
-from multiprocessing import Pool
+from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 
@@ -34,6 +36,7 @@ from accord.pipeline.sections import TokeniseParams
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 # Further columns of a sentence: its document, its source if there are several, its labels.
 KEPT = ("document", "part", LABELS)
+LONG = 8  # batches of a text that several processes tokenise sooner than one
 COUNTS = "written.json"  # in a shard: how often each word was written so
 
 
@@ -89,15 +92,32 @@ def _shown(
 def _tokenised(
     path: Path, params: TokeniseParams, written: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """The words of each batch of sentences, in order; batches are tokenised side by side.
+    """Yield the words of each batch of sentences, in order; processes share the batches.
 
     The original spellings of lowercased words are counted.
     """
     total = count_batches(path)
-    processes = min(params.processes or _cores(), total)
+    processes = params.processes or (_cores() if total >= LONG else 1)
     tokenise = partial(_tokenise, path, params)
-    with Pool(processes) if processes > 1 else nullcontext() as pool:
-        yield from _counted((pool.imap if pool else map)(tokenise, range(total)), written)
+    if processes == 1 or total == 1:
+        yield from _counted(map(tokenise, range(total)), written)
+        return
+    with _new_processes(min(processes, total)) as pool:
+        yield from _counted(pool.imap(tokenise, range(total)), written)
+
+
+def _new_processes(count: int) -> Pool:
+    """Start processes that share nothing: a fork would copy locks that other threads hold.
+
+    Such a process imports the main script. It is hidden, or one without
+    `if __name__ == "__main__"` would run again in each of them.
+    """
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        return get_context("spawn").Pool(count)
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _counted(
@@ -118,7 +138,7 @@ def _tokenise(
     path: Path, params: TokeniseParams, number: int
 ) -> tuple[pa.RecordBatch, Counter[str]]:
     """The words of one batch of sentences, and how often each was written so."""
-    batch = next(batches(path, [number]))
+    batch = next(batches(path, range(number, number + 1)))
     rows = batch.to_pylist()
     texts = tokenised(row["text"] for row in rows if row["forms"] is None)
     words = [next(texts) if row["forms"] is None else _chosen(row, params.view) for row in rows]

@@ -108,20 +108,20 @@ FORMATS |= dict.fromkeys(("forms", "per_second"), "{:,.0f}")
 
 
 def guesser_table(
-    taught: Lexicon, kinds: Sequence[str], treebanks: Sequence[Path], seed: int, lowercase: bool
+    taught: Lexicon, kinds: Sequence[str], corpus: str | None, seed: int, lowercase: bool
 ) -> pd.DataFrame:
-    """Figures on held-out lemmas of a lexicon, and on words of treebanks that it lacks."""
+    """Return figures on held-out lemmas of a lexicon, and on words of a treebank that it lacks."""
     for kind in kinds:
         if kind not in LEARNERS:
-            raise AccordError(f"--kinds: expected some of {', '.join(LEARNERS)}, got {kind!r}")
+            raise AccordError(f"--guesser: expected some of {', '.join(LEARNERS)}, got {kind!r}")
     asked = {}
     shown, asked["held-out lemmas"] = held_out(taught, seed)
-    if treebanks:
+    if corpus and sources.trees(corpus, folder=folder_of):
         load = partial(lexicon.load, folder=folder_of, lowercase=lowercase)
-        texts = load([f"treebank:{path}" for path in treebanks], join="union")
-        asked["unknown words of the treebank"] = unknown_to(
-            Chain([load(["closed"]), taught]), texts
-        )
+        paths = sources.files(corpus, folder=folder_of)
+        texts = load([f"treebank:{path}" for path in paths], join="union")
+        known = Chain([load(["closed"]), taught])
+        asked["unknown words of the treebank"] = unknown_to(known, texts)
     table = compare_guessers(kinds, shown, asked)
     for column, style in FORMATS.items():
         table[column] = table[column].map(style.format)

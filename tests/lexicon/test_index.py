@@ -1,7 +1,9 @@
 """The index holds what was read, and is made anew when what it was made of changes."""
 
+import gc
 import os
 import shutil
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -43,6 +45,15 @@ def test_other_forms_with_the_same_analyses_are_another_lexicon():
     tables = (build(iter([LexiconRow(form, "blog", "NOUN")])) for form in ("blog", "blogs"))
     one, other = (Index("test", "none", table) for table in tables)
     assert one.identity() != other.identity()
+
+
+def test_a_lexicon_that_was_asked_is_freed_when_nothing_holds_it():
+    index = Index("test", "none", build(iter([LexiconRow("chat", "chat", "NOUN")])))
+    assert index.analyses("chat") == index.analyses("chat")
+    held = weakref.ref(index)
+    del index
+    gc.collect()
+    assert held() is None
 
 
 SPELLED = ["cœur", "Œuf", "aujourd’hui", "e\u0301te\u0301", "ex æquo", "İzmir", "ΑΣ"]

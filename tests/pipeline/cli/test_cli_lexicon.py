@@ -99,9 +99,11 @@ def test_nothing_is_no_word_and_no_lexicon(command, said):
 
 def test_guessers_are_measured_side_by_side_on_the_same_words():
     treebank = str(Path(__file__).parents[2] / "data" / "accords.conllu")
-    said = CliRunner().invoke(app, ["lexicon", "guesser", "tiny", "--treebank", treebank])
+    coverage = ["lexicon", "coverage", treebank, "--lexicon", "tiny", "--guesser"]
+    said = CliRunner().invoke(app, [*coverage, "guesser"])
     assert said.exit_code == 0, said.output
+    assert "most frequent gaps: " in said.stdout
     assert "| held-out lemmas " in said.stdout and "| unknown words of the treebank " in said.stdout
-    said = CliRunner().invoke(app, ["lexicon", "guesser", "tiny", "--kinds", "guesser,oracle"])
+    said = CliRunner().invoke(app, [*coverage, "guesser,oracle"])
     assert said.exit_code == 2
-    assert "--kinds: expected some of guesser, guesser-lstm, got 'oracle'" in said.stderr
+    assert "--guesser: expected some of guesser, guesser-lstm, got 'oracle'" in said.stderr

@@ -60,7 +60,7 @@ def test_looking_loads_no_network(tmp_path):
         ["config"],
         ["stages", "tiny"],
         ["lexicon", "show", "fille", "--lexicon", "closed,tiny,guesser"],
-        ["lexicon", "guesser", "tiny"],
+        ["lexicon", "coverage", "--guesser", "guesser", "--lexicon", "tiny"],
     ]
     commands = [*without_numbers, *others]
     loaded = loaded_by(*commands, ACCORD_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
