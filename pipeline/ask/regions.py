@@ -25,7 +25,7 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.context import CONTEXT
 from accord.pipeline.base.messages import counted, say
-from accord.pipeline.evaluation.agreement import wilson
+from accord.pipeline.evaluation.metrics import wilson
 
 BAR = "|"  # between two regions of a sentence: 'Le chien | du voisin | aboie.'
 

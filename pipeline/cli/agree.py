@@ -13,10 +13,9 @@ from accord.pipeline.base.messages import echo, say
 from accord.pipeline.base.tables import print_table, write_table
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.critical_words import VERB, find_words
-from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import Columns, read_suite
 from accord.pipeline.model.find import BUNDLED
+from accord.pipeline.study.suite_making import make_suite
 
 Corpus = Annotated[
     str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
@@ -64,8 +63,9 @@ def agree(
         str,
         typer.Option(
             help="Rows of the table: construction; length, which reports pairs of equal length by "
-            "themselves; or another column of the suite. Suites of `accord suite make` have "
-            "distance, attractors and, for subjunctives, trigger."
+            "themselves; or another column of the suite. Several columns, separated by commas, are "
+            "crossed: animacy,number. Suites of `accord suite make` have distance, attractors and, "
+            "for subjunctives, trigger."
         ),
     ] = "construction",
     score: Annotated[
@@ -107,31 +107,31 @@ def agree(
 
     A tie counts one half.
     """
-    from accord.pipeline.evaluation.agreement import SCORINGS
+    from accord.pipeline.evaluation.metrics import SCORINGS
     from accord.pipeline.study import agreement
-    from accord.pipeline.study.agreement import groups, judged, side_by_side
 
     make_room(items)
     pairs = read_suite(suite, columns=Columns.named(good, bad))
-    rows = [groups(pairs, by)]
-    pooled = groups(pairs, by, pooled=True)
+    rows = [agreement.groups(pairs, by)]
+    pooled = agreement.groups(pairs, by, pooled=True)
     if pooled.nunique() < rows[0].nunique():  # of one construction both would be the same
         rows.append(pooled)
-    chain = lexicons.load(listed(lexicon), folder=folder_of) if score == VERB else None
-    words = find_words(pairs, score, chain) if score else None
-    asked = judged(runs or [Path(BUNDLED)], pairs, words)
-    for scoring in [len(SCORINGS)] if words else agreement.telling(asked):
-        for of_pairs in rows:
-            print_table(side_by_side(asked, of_pairs, scoring))
+    is_verb = score == agreement.VERB
+    chain = lexicons.load(listed(lexicon), folder=folder_of) if is_verb else None
+    words = agreement.find_words(pairs, score, chain) if score else None
+    results = agreement.judged(runs or [Path(BUNDLED)], pairs, words)
+    for scoring in [len(SCORINGS)] if words else agreement.distinct_scorings(results):
+        for groups in rows:
+            print_table(agreement.side_by_side(results, groups, scoring))
             echo()
-    print_table(agreement.summary(asked, rows[0]))
+    print_table(agreement.summary(results, rows[0]))
     if people:
         echo()
-        print_table(agreement.with_people(asked, pairs, people))
+        print_table(agreement.with_people(results, pairs, people))
     if items:
-        write_table(agreement.items(asked, pairs, words), items)
+        write_table(agreement.items(results, pairs, words), items)
         say(f"margins: {items}")
-    if count := agreement.of_different_lengths(asked):
+    if count := agreement.of_different_lengths(results):
         say(
             f"pairs with sentences of different lengths: {count:,}; a whole favours the shorter; "
             f"--by length reports them apart"

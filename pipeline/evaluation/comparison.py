@@ -1,23 +1,30 @@
-"""Scores of several models as rows and tables."""
+"""Scores of several models as rows and tables, and which of their differences are real.
+
+The paired bootstrap draws the sentences of a test anew with replacement, the same for two models.
+With d(s) the difference of their losses on sentence s and n(s) its words, each draw has a mean
+Σ d(s) / Σ n(s). 95 % of these show how far another test of the same kind would move the difference.
+They do not show the effect of another training: for that, train with other seeds.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from accord.models.common.arrays import load_array
 from accord.models.common.files import load_json
 from accord.models.log import CURVE
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.base.tables import by_seed, mean_and_spread, without_seed
-from accord.pipeline.data.encoded import read_sizes
-from accord.pipeline.evaluation.agreement import wilson
-from accord.pipeline.evaluation.metrics import METRICS, OF_START
+from accord.pipeline.data.encoded import is_same_text, read_sizes
+from accord.pipeline.evaluation.metrics import METRICS, OF_START, wilson
 
 
 def read_scores(evaluated: Path) -> pd.DataFrame:
-    """One model's figures, as they were measured: split or suite, metric, value."""
+    """Read one model's figures as they were measured: split or suite, metric, value."""
     figures = load_json(evaluated / FIGURES, dict, finite=False)
     rows = [
         (split, metric, value)
@@ -28,20 +35,20 @@ def read_scores(evaluated: Path) -> pd.DataFrame:
 
 
 def read_epochs(trained: Path) -> pd.DataFrame:
-    """One model's losses and speed by epoch."""
+    """Read one model's losses and speed by epoch."""
     return pd.read_csv(trained / CURVE)
 
 
 def of_models(
     folders: Mapping[str, Path], read: Callable[[Path], pd.DataFrame] = read_scores
 ) -> pd.DataFrame:
-    """The rows of every model, which the first column names."""
+    """Read the rows of every model, with its name in the first column."""
     parts = {model: read(folder) for model, folder in folders.items()}
     return pd.concat(parts, names=["model"]).reset_index(level="model").reset_index(drop=True)
 
 
 def scores(run: str | Path) -> pd.DataFrame:
-    """The rows of a finished run's report: model, split, metric, value."""
+    """Read the rows of a finished run's report: model, split, metric, value."""
     return pd.read_parquet(Path(run) / "report" / "scores.parquet")
 
 
@@ -60,44 +67,39 @@ OTHERS: list[Column] = [
 
 
 def test_splits(scores: pd.DataFrame) -> list[str]:
-    """Every split that is neither trained on nor used for early stopping, `test` first."""
-    splits = [split for split in _judged(scores) if "/" not in split]
+    """Return every split used neither for training nor for early stopping, `test` first."""
+    splits = [split for split in _test_parts(scores) if "/" not in split]
     return sorted(splits, key=lambda name: name != "test")
 
 
-def _judged(scores: pd.DataFrame) -> list[str]:
-    """Every test split, and every source's part of one: `test/orangesum`."""
+def _test_parts(scores: pd.DataFrame) -> list[str]:
+    """Return every test split, and every source's part of one: `test/orangesum`."""
     splits = scores["split"][scores["metric"] == "perplexity"].unique()
     return [split for split in splits if split.partition("/")[0] != "valid"]
 
 
-def suites(scores: pd.DataFrame) -> list[str]:
-    """Every agreement suite that was judged."""
-    return list(scores["split"][scores["metric"] == "accuracy"].unique())
-
-
 def columns() -> list[Column]:
-    """Every metric that has a column, and further figures of a model."""
-    found = [(name, part.about) for name, part in METRICS.parts().items() if "column" in part.about]
+    """Return every metric that has a column, and further figures of a model."""
+    metrics = [(name, part.about) for name, part in METRICS.parts().items()]
     of_tests = [
         (about["column"], kind, name, about.get("digits", 1))
-        for name, about in found
+        for name, about in metrics
+        if "column" in about
         for kind in (("test", "part") if name == "perplexity" else ("test",))
     ]
     return [*of_tests, *OTHERS]
 
 
 def comparison_table(scores: pd.DataFrame, chosen: Sequence[Column] | None = None) -> pd.DataFrame:
-    """One row per model, its seeds together; a column per figure, one for each test split."""
+    """Return one row per model, its seeds together; a column per figure and test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     tests = test_splits(scores)
-    parts = [split for split in _judged(scores) if split not in tests]
     splits = {
         "test": tests,
         "one test": tests[:1],
-        "part": parts,
+        "part": [split for split in _test_parts(scores) if split not in tests],
         "start": tests if (scores["metric"] == OF_START).any() else [],
-        "suite": suites(scores),
+        "suite": scores["split"][scores["metric"] == "accuracy"].unique(),
         "train": ["train"],
     }
     rows = []
@@ -105,19 +107,19 @@ def comparison_table(scores: pd.DataFrame, chosen: Sequence[Column] | None = Non
         row = {"model": model}
         for title, kind, metric, digits in chosen or columns():
             for split in splits[kind]:
-                alone = len(splits[kind]) == 1 and kind != "part"
-                name = title if alone else f"{title} ({split})"
-                found = [values.get((seed, split, metric)) for seed in seeds]
-                row[name] = mean_and_spread([each for each in found if each is not None], digits)
+                is_only = len(splits[kind]) == 1 and kind != "part"
+                name = title if is_only else f"{title} ({split})"
+                figures = [values.get((seed, split, metric)) for seed in seeds]
+                row[name] = mean_and_spread([f for f in figures if f is not None], digits)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def headline(scores: pd.DataFrame) -> str:
-    """The best model against the first, its seeds together, in a sentence; one alone has none."""
+    """Compare the best model with the first in a sentence; return none for a single model."""
     (split, *_) = test_splits(scores)
-    found = scores[(scores["split"] == split) & (scores["metric"] == "perplexity")]
-    values = found.set_index("model")["value"]
+    perplexities = scores[(scores["split"] == split) & (scores["metric"] == "perplexity")]
+    values = perplexities.set_index("model")["value"]
     mean = {model: values[seeds].mean() for model, seeds in by_seed(values.index).items()}
     first, best = next(iter(mean), None), min(mean, key=mean.get, default=None)
     if len(mean) < 2:
@@ -131,55 +133,51 @@ def headline(scores: pd.DataFrame) -> str:
     )
 
 
-METRIC = "accuracy: "  # before the name of a construction
+ACCURACY = "accuracy: "  # before the name of a construction
 TIES = "ties: "
 UNKNOWN = "pairs with unknown words: "
 
 
 def constructions(scores: pd.DataFrame) -> pd.DataFrame:
-    """The mean share that each model judges rightly, its ties, and the interval of the share.
-
-    Figures that were measured before ties were counted have none: NaN.
-    """
+    """Return each model's mean share judged rightly by construction, its interval and its ties."""
     values = scores.set_index(["model", "split", "metric"])["value"]
-    judged = scores[scores["metric"].str.startswith(METRIC)]
+    judged = scores[scores["metric"].str.startswith(ACCURACY)]
     rows = []
     for (suite, metric), of_models in judged.groupby(["split", "metric"], sort=False):
-        name = metric.removeprefix(METRIC)
+        name = metric.removeprefix(ACCURACY)
         shown = name if judged["split"].nunique() == 1 else f"{suite}: {name}"
         for model, seeds in by_seed(of_models["model"]).items():
             shares = [values[seed, suite, metric] for seed in seeds]
             pairs = int(values[seeds[0], suite, f"pairs: {name}"])
             pairs -= int(values[seeds[0], suite, UNKNOWN + name])
-            ties = np.mean([values.get((seed, suite, TIES + name), np.nan) for seed in seeds])
+            ties = np.mean([values[seed, suite, TIES + name] for seed in seeds])
             share = float(np.mean(shares))
             rows.append((shown, model, pairs, ties, shares, share, *wilson(share * pairs, pairs)))
     columns = ["group", "model", "pairs", "ties", "shares", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def table(found: pd.DataFrame) -> pd.DataFrame:
-    """A row for each construction, a column for each model: mean ± spread over its seeds.
+def construction_table(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each construction, a column for each model: mean ± spread over its seeds.
 
     The last row has the ties of all constructions, each of which counts one half above.
     """
     rows = []
-    for name, of_models in found.groupby("group", sort=False):
+    for name, of_models in shares.groupby("group", sort=False):
         row = {"construction": name.replace("_", " "), "pairs": f"{of_models['pairs'].max():,}"}
-        shown = of_models["shares"].map(lambda shares: mean_and_spread(shares, 3))
+        shown = of_models["shares"].map(lambda seeds: mean_and_spread(seeds, 3))
         rows.append(row | dict(zip(of_models["model"], shown, strict=True)))
     if rows:
-        ties = found.groupby("model")["ties"].sum(min_count=1)
-        counted = {model: f"{count:,.0f}" for model, count in ties.dropna().items()}
-        rows.append({"construction": "ties", "pairs": ""} | counted)
+        ties = shares.groupby("model")["ties"].sum().map("{:,.0f}".format)
+        rows.append({"construction": "ties", "pairs": ""} | ties.to_dict())
     return pd.DataFrame(rows).fillna("–")
 
 
 def by_size(scores: pd.DataFrame, split: str, encoded: Mapping[str, Path]) -> pd.DataFrame:
-    """The perplexity of every model with its kind and its training sentences.
+    """Return the perplexity of every model with its kind and its training sentences.
 
-    Models that are called alike but for a number, `adapted-300` and `adapted-3000`, are of one
-    kind; there are no rows if no kind was trained on texts of different size.
+    Models whose names differ in a number, `adapted-300` and `adapted-3000`, are of one kind. Kinds
+    that were trained on texts of one size are left out.
     """
     rows = scores[(scores["split"] == split) & (scores["metric"] == "perplexity")]
     rows = rows.assign(
@@ -188,3 +186,109 @@ def by_size(scores: pd.DataFrame, split: str, encoded: Mapping[str, Path]) -> pd
     )
     sizes = rows.groupby("kind")["sentences"].nunique()
     return rows[rows["kind"].isin(sizes[sizes > 1].index)]
+
+
+RESAMPLES = 10_000
+AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Nats per word by which the first model loses more than the second, and its interval."""
+
+    nats: float
+    low: float
+    high: float
+
+    @property
+    def is_real(self) -> bool:
+        """Return whether the interval excludes zero."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Return the columns of a table."""
+        return {
+            "nats/word more": f"{self.nats:+.4f}",
+            "95 % of resamples": f"{self.low:+.4f} to {self.high:+.4f}",
+            "perplexity ×": f"{np.exp(self.nats):.3f}",
+            "real": "yes" if self.is_real else "no",
+        }
+
+
+def paired_bootstrap(
+    differences: np.ndarray, words: np.ndarray, resamples: int = RESAMPLES, seed: int = 1
+) -> Difference:
+    """Return two models' mean difference per word from each sentence's difference and words."""
+    sentences = len(words)
+    generator = np.random.default_rng(seed)
+    means = []
+    for start in range(0, resamples, AT_ONCE):
+        size = min(AT_ONCE, resamples - start)
+        drawn = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size)
+        means.append(drawn @ differences / (drawn @ words))
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Difference(float(differences.sum() / words.sum()), float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model on one test, and its difference from another; none from itself."""
+
+    model: str
+    against: str
+    split: str
+    perplexity: float
+    difference: Difference | None
+
+    @property
+    def factor(self) -> str:
+        """Return the ratio of the perplexities of `against` and `model`, in a line."""
+        nats, low, high = self.difference.nats, self.difference.low, self.difference.high
+        factor, least, most = np.exp([-nats, -high, -low])
+        return (
+            f"{self.against} / {self.model}, perplexity on {self.split}: {factor:.3f} "
+            f"({LEVEL:.0%} of {RESAMPLES:,} paired resamples of sentences: {least:.3f} to "
+            f"{most:.3f})"
+        )
+
+
+def compare_models(
+    evaluated: Mapping[str, Path],
+    encoded: Mapping[str, Path],
+    splits: Iterable[str],
+    against: str | None = None,
+) -> list[Compared]:
+    """Compare each model with one of them on each test, by default the first.
+
+    The seeds of a model are taken together, by their mean losses. Models that scored other
+    sentences, or none of a test, cannot be paired and are left out.
+    """
+    compared = []
+    for split in splits:
+        scored = [name for name in evaluated if (evaluated[name] / f"{split}.log_p.npy").exists()]
+        seeds = by_seed(scored)
+        reference = against or next(iter(seeds))
+        text = encoded[seeds[reference][0]]
+        lengths = load_array(text / f"{split}.lengths.npy")
+        losses = {
+            model: _sentence_losses([evaluated[seed] for seed in members], split, lengths)
+            for model, members in seeds.items()
+            if is_same_text(encoded[members[0]], text, split)
+        }
+        for model, of_sentences in losses.items():
+            difference = None
+            if model != reference:
+                difference = paired_bootstrap(of_sentences - losses[reference], lengths)
+            perplexity = float(np.exp(of_sentences.sum() / lengths.sum()))
+            compared.append(Compared(model, reference, split, perplexity, difference))
+    return compared
+
+
+def _sentence_losses(seeds: Sequence[Path], split: str, lengths: np.ndarray) -> np.ndarray:
+    """Return −log p of each sentence in nats, the mean over a model's seeds."""
+    log_p = [load_array(folder / f"{split}.log_p.npy") for folder in seeds]
+    mean = np.mean(log_p, axis=0, dtype=np.float64)
+    return -np.add.reduceat(mean, np.cumsum(lengths) - lengths)

@@ -1,7 +1,16 @@
-"""One function for each figure of a scored text, and all figures of a model on each split.
+"""The figures of a model: on the splits of its text, and on minimal pairs.
 
-A metric that has a `column` stands under that title in the report's table, rounded to `digits`. A
-metric without a value for a text is None, and left out.
+A metric with a `column` has that title in the report's table, rounded to `digits`. A metric that is
+undefined for a text is None, and is left out.
+
+A model prefers the sentence of a pair with the higher log p. SCORINGS compare the whole sentence
+with its end, also per word; the *critical word*, the first that differs; the *critical region*,
+from the first to the last word that differs; and the first word behind the region. Where a pair
+varies the subject and keeps the verb, the words that differ say little (`le` against `les`). The
+word behind them is the same in both sentences, and only its context is right or wrong.
+
+If both sentences are equally likely, the tie counts one half, as a coin would decide it. Baselines
+that have one feature for all rare words tie often.
 
 Needs torch, numpy and safetensors only, as it also runs where a model was trained.
 """
@@ -9,7 +18,7 @@ Needs torch, numpy and safetensors only, as it also runs where a model was train
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,11 +27,13 @@ from accord.models.common.checks import check_finite
 from accord.models.common.registry import Registry
 from accord.models.data import Model
 from accord.models.log import CURVE, PHASE_CURVES, read_curve
-from accord.models.spelling.spelling import Spelling, score_text
+from accord.models.spelling.spelling import Spelling, WrittenText, score_text
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.data.encoded import (
     DOCUMENTS,
+    Suite,
+    read_encoded_suite,
     read_forms,
     read_parts,
     read_sentences,
@@ -41,18 +52,18 @@ class ScoredText:
 
     log_p: np.ndarray  # in nats
     is_end: np.ndarray
-    is_spelled: np.ndarray  # words that the character model spelled
+    is_spelled: np.ndarray  # words spelled by the character model
     is_unseen: np.ndarray  # words that training lacks
     characters: int  # of the text as it is written
 
-    def of(self, chosen: np.ndarray, characters: int) -> "ScoredText":
-        """Some of its words and ends, with their number of characters."""
+    def part(self, chosen: np.ndarray, characters: int) -> "ScoredText":
+        """Return the chosen words and ends, which have this number of characters."""
         arrays = (self.log_p, self.is_end, self.is_spelled, self.is_unseen)
         return ScoredText(*(array[chosen] for array in arrays), characters)
 
     @property
     def words(self) -> int:
-        """Without the ends."""
+        """Return the number of words without sentence ends."""
         return int((~self.is_end).sum())
 
 
@@ -116,7 +127,7 @@ OF_START = "perplexity of the start"  # of the initial checkpoint
 def measure(
     model: Model, spelling: Spelling | None, encoded: Path, split: str, alone: bool = False
 ) -> tuple[dict, ScoredText]:
-    """The figures of a split, and what they are computed from.
+    """Return the figures of a split and the scores that they are computed from.
 
     A model of documents reads its documents, or with `alone` each sentence by itself.
     """
@@ -133,14 +144,15 @@ def measure(
 
 
 def measure_parts(encoded: Path, split: str, scored: ScoredText) -> dict[str, dict]:
-    """The figures of each source's sentences in a split, where there are several sources."""
+    """Return the figures of each source's sentences in a split with several sources."""
     sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
     # A word's letters and the space or line end after it; position −1, an end, has none.
     characters = np.array([*(len(form) + 1 for form in text.forms), 0])[text.positions]
     figures = {}
-    for part, of_part in read_parts(encoded, split).items():
-        chosen = np.repeat(of_part, sentences.lengths)
-        figures[f"{split}/{part}"] = summary(scored.of(chosen, int(characters[chosen].sum())))
+    for source, is_of_source in read_parts(encoded, split).items():
+        chosen = np.repeat(is_of_source, sentences.lengths)
+        part = scored.part(chosen, int(characters[chosen].sum()))
+        figures[f"{split}/{source}"] = summary(part)
     return figures
 
 
@@ -148,7 +160,7 @@ WITHOUT_CONTEXT = ("perplexity", "nats per word", "bits per character")
 
 
 def is_read_in_documents(model: Model, encoded: Path, split: str) -> bool:
-    """Whether the model carries its state across sentence ends in this split."""
+    """Return whether the model carries its state across sentence ends in this split."""
     recipe = getattr(model, "recipe", None)
     has_documents = (encoded / f"{split}{DOCUMENTS}").exists()
     return has_documents and recipe is not None and recipe.text == "documents"
@@ -157,17 +169,17 @@ def is_read_in_documents(model: Model, encoded: Path, split: str) -> bool:
 def measure_alone(
     model: Model, spelling: Spelling | None, encoded: Path, split: str
 ) -> dict[str, dict[str, float]]:
-    """The figures of a split and its parts where each sentence is read by itself."""
+    """Return the figures of a split and its parts, each sentence read by itself."""
     whole, scored = measure(model, spelling, encoded, split, alone=True)
-    found = {split: whole} | measure_parts(encoded, split, scored)
+    parts = {split: whole} | measure_parts(encoded, split, scored)
     return {
         part: {f"{name} without context": figures[name] for name in WITHOUT_CONTEXT}
-        for part, figures in found.items()
+        for part, figures in parts.items()
     }
 
 
 def summary(text: ScoredText) -> dict[str, float]:
-    """Every metric that has a value for a text; one that another package brings may fail."""
+    """Return every metric that is defined for a text; a failing plug-in is left out."""
     figures = {}
     for name in METRICS:
         try:
@@ -184,15 +196,172 @@ def summary(text: ScoredText) -> dict[str, float]:
 
 
 def training_figures(model: "LanguageModel", trained: Path) -> dict:
-    """The size of a model, and how long and how fast it was trained."""
+    """Return the size of a model, and the length and speed of its training."""
     curve = read_curve(trained / CURVE)
     first = [trained / name for name in PHASE_CURVES.values()]
     best = min(curve, key=lambda row: row.valid_nats).epoch
-    before = sum((e.seconds for path in first if path.exists() for e in read_curve(path)), 0.0)
+    earlier = sum((e.seconds for path in first if path.exists() for e in read_curve(path)), 0.0)
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),
-        "seconds": before + sum(row.seconds for row in curve),
-        "seconds to the best epoch": before + sum(r.seconds for r in curve if r.epoch <= best),
+        "seconds": earlier + sum(row.seconds for row in curve),
+        "seconds to the best epoch": earlier + sum(r.seconds for r in curve if r.epoch <= best),
         "words trained per second": float(np.nanmedian([row.words_per_second for row in curve])),
     }
+
+
+class CriticalRegions(NamedTuple):
+    """For each pair, positions in its two sentences (P); the end of a sentence is one too.
+
+    The words that differ stand from `Suite.critical` to before these ends. If one sentence has no
+    word that the other lacks, the word behind belongs to the region of both: none may be empty.
+    """
+
+    good_end: np.ndarray
+    bad_end: np.ndarray
+    good_after: np.ndarray  # the first word behind the last difference
+    bad_after: np.ndarray
+
+
+def critical_regions(suite: Suite) -> CriticalRegions:
+    """Find the words that differ in each pair that can be judged."""
+    regions = np.zeros((len(suite.good), 4), np.int64)
+    starts, lengths = suite.sentences.starts, suite.lengths
+    for number in np.flatnonzero(suite.known):
+        good, bad = (
+            suite.form[starts[row] : starts[row] + lengths[row]]  # its end is shared too
+            for row in (suite.good[number], suite.bad[number])
+        )
+        first = suite.critical[number]
+        shared = shared_end(good[first:], bad[first:])
+        after = np.array([len(good), len(bad)]) - shared
+        regions[number, :2] = after + (after == first).any()
+        regions[number, 2:] = after
+    return CriticalRegions(*regions.T)
+
+
+def shared_end(good: np.ndarray, bad: np.ndarray) -> int:
+    """Return the number of words that two sentences share at their end."""
+    shortest = min(len(good), len(bad))
+    differ = good[::-1][:shortest] != bad[::-1][:shortest]
+    return int(np.argmax(differ)) if differ.any() else shortest
+
+
+# The columns of margins.
+SCORINGS = (
+    "whole sentence",
+    "critical word",
+    "whole sentence per word",
+    "critical region",
+    "word behind it",
+)
+# Metric, the metric that counts its ties, column of the margins.
+ACCURACY = (("accuracy", "ties", 0), ("accuracy by critical word", "ties by critical word", 1))
+TIE = 1e-4  # nats: sums of equal probabilities differ by rounding, by less than this
+Z = 1.959963984540054  # standard errors to each side, for 95 %
+
+
+def measure_agreement(
+    model: Model, spelling: Spelling | None, encoded: Path, name: str
+) -> tuple[dict, np.ndarray]:
+    """Return the figures of an encoded suite, and the margins of its pairs."""
+    suite, text = read_encoded_suite(encoded, name)
+    start = time.monotonic()
+    scores = margins(model, spelling, suite, text)
+    rate = len(scores) / (time.monotonic() - start)
+    return agreement_figures(suite, scores) | {"pairs judged per second": rate}, scores
+
+
+def margins(
+    model: Model,
+    spelling: Spelling | None,
+    suite: Suite,
+    text: WrittenText,
+    words: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Return by how many nats the right sentence is likelier (pairs × SCORINGS).
+
+    `words` are the spans of a word of each pair in both sentences (P × 2 each); the margin of this
+    word is one more column. NaN where a pair has an unknown word that the model cannot spell, or
+    where the span begins at −1.
+    """
+    log_p, _ = score_text(model, spelling, suite.sentences, text, UNKNOWN_ID)
+    starts = suite.sentences.starts
+    whole = np.add.reduceat(log_p, starts)
+    cumulative = np.concatenate(([0.0], np.cumsum(log_p)))
+
+    def nats(rows: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return cumulative[starts[rows] + end] - cumulative[starts[rows] + begin]
+
+    scores = np.full((len(suite.good), len(SCORINGS)), np.nan)
+    good, bad, first, good_end, bad_end, good_after, bad_after = (
+        column[suite.known]
+        for column in (suite.good, suite.bad, suite.critical, *critical_regions(suite))
+    )
+    scores[suite.known] = np.column_stack(
+        [
+            whole[good] - whole[bad],
+            log_p[starts[good] + first] - log_p[starts[bad] + first],
+            whole[good] / suite.lengths[good] - whole[bad] / suite.lengths[bad],
+            nats(good, first, good_end) - nats(bad, first, bad_end),
+            log_p[starts[good] + good_after] - log_p[starts[bad] + bad_after],
+        ]
+    )
+    if words is None:
+        return scores
+    chosen = suite.known & (words[0][:, 0] >= 0)
+    good_nats, bad_nats = (
+        nats(rows[chosen], *spans[chosen].T)
+        for rows, spans in zip((suite.good, suite.bad), words, strict=True)
+    )
+    of_words = np.full(len(scores), np.nan)
+    of_words[chosen] = good_nats - bad_nats
+    return np.column_stack([scores, of_words])
+
+
+def is_tie(margins: np.ndarray) -> np.ndarray:
+    """Return where both sentences are equally likely."""
+    return np.abs(margins) <= TIE
+
+
+def credit(margins: np.ndarray) -> np.ndarray:
+    """Return 1 for a right judgement, 0 for a wrong one, one half for a tie, NaN for none."""
+    return np.where(np.isnan(margins), np.nan, np.where(is_tie(margins), 0.5, margins > 0))
+
+
+def agreement_figures(suite: Suite, margins: np.ndarray) -> dict[str, float]:
+    """Return the share judged rightly of each construction and its mean, and the ties."""
+    figures = {
+        "pairs": float(len(suite.known)),
+        "pairs with unknown words": float((~suite.known).sum()),
+    }
+    constructions = [
+        (str(name), suite.construction == number) for number, name in enumerate(suite.constructions)
+    ]
+    for accuracy, ties, column in ACCURACY:
+        judged, shares = margins[:, column], []
+        figures[ties] = float(is_tie(judged).sum())
+        for name, chosen in constructions:
+            if (known := chosen & suite.known).any():
+                shares.append(float(credit(judged[known]).mean()))
+                figures[f"{accuracy}: {name}"] = shares[-1]
+                figures[f"{ties}: {name}"] = float(is_tie(judged[known]).sum())
+        if shares:
+            figures[accuracy] = float(np.mean(shares))
+    for name, chosen in constructions:
+        figures[f"pairs: {name}"] = float(chosen.sum())
+        figures[f"pairs with unknown words: {name}"] = float((chosen & ~suite.known).sum())
+    return figures
+
+
+def wilson(right: float, pairs: float) -> tuple[float, float]:
+    """Return the interval of 95 % of a share (Wilson 1927).
+
+        (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n),    p = right/pairs, n = pairs, z = 1.96
+
+    `right` may hold halves, those of ties. The pairs count as independent draws; those of a suite
+    made from templates are not.
+    """
+    share, spread = right / pairs, Z**2 / pairs
+    half = Z * np.sqrt(share * (1 - share) / pairs + spread / (4 * pairs))
+    return (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)

@@ -4,12 +4,11 @@
     .csv, .tsv      columns `good` and `bad`
     .jsonl          an object a line, with `sentence_good` and `sentence_bad` (BLiMP)
 
-Tables may use each other's names, or others that the reader is told (`Columns`). A column of GROUPS
-says which construction a pair is of; the pairs of a text are all of the construction that its file
-is called after.
+Both tables may have each other's columns, or those that `Columns` names. A column of GROUPS is the
+construction of a pair; without one, and in texts, it is the name of the file.
 
-Sentences are tokenised as `accord score` tokenises them. A pair whose sentences are then the same
-says nothing of a model: it is left out and named.
+Sentences are tokenised as `accord score` tokenises them. A pair of equal sentences is left out and
+named.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,14 +35,14 @@ GROUPS = ("construction", "UID", "phenomenon", "linguistics_term")  # the first 
 
 
 class Columns(NamedTuple):
-    """The names of the columns with the right and the wrong sentence."""
+    """Names of the columns with the right and the wrong sentence; the first that exists counts."""
 
     good: tuple[str, ...] = ("good", "sentence_good")
     bad: tuple[str, ...] = ("bad", "sentence_bad")
 
     @classmethod
     def named(cls, good: str | None, bad: str | None) -> "Columns":
-        """The columns that the user names, else the usual names."""
+        """Return the columns that the user names, else the usual names."""
         return cls((good,) if good else USUAL.good, (bad,) if bad else USUAL.bad)
 
     def __str__(self) -> str:
@@ -65,14 +64,14 @@ class Line(NamedTuple):
 
 
 def read_lines(path: Path, columns: Columns = USUAL) -> Iterator[Line]:
-    """Every pair of a file; a line that cannot be read is a fault, and the next one is read."""
+    """Read every pair of a file; a faulty line is reported, and the next one is read."""
     if path.suffix == ".txt":
-        return _of_text(path)
+        return _read_text(path)
     rows = _objects(path) if path.suffix == ".jsonl" else table_rows(path, ";,")
-    return _of_rows(path, [*rows], columns)
+    return _read_rows(path, [*rows], columns)
 
 
-def _of_text(path: Path) -> Iterator[Line]:
+def _read_text(path: Path) -> Iterator[Line]:
     good, where = None, f"{path}, line 1"
     for number, line in enumerate(lines(path), start=1):
         line = line.removeprefix("\ufeff") if number == 1 else line
@@ -94,13 +93,13 @@ def _of_text(path: Path) -> Iterator[Line]:
         yield Line(where, fault=f"expected a False line at the end, after {good!r}")
 
 
-def _of_rows(
+def _read_rows(
     path: Path, rows: Sequence[tuple[int, dict[str, Any] | str]], columns: Columns
 ) -> Iterator[Line]:
-    found = dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row)
-    if found and any(found.keys().isdisjoint(names) for names in columns):
+    header = dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row)
+    if header and any(header.keys().isdisjoint(names) for names in columns):
         fault = (
-            f"expected the columns {columns}; found {', '.join(found)}. "
+            f"expected the columns {columns}; found {', '.join(header)}. "
             f"`accord agree --good COLUMN --bad COLUMN` names the two"
         )
         yield Line(str(path), fault=fault)  # once, not for each row
@@ -128,15 +127,13 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         line = line.removeprefix("\ufeff").strip()
         if not line:
             continue
-        yield number, _object(line)
-
-
-def _object(line: str) -> dict[str, Any] | str:
-    try:
-        row = parse_line(line)
-    except ValueError as error:
-        return f"expected a JSON object; {error}"
-    return row if isinstance(row, dict) else f"expected an object, got {line[:100]!r}"
+        try:
+            row = parse_line(line)
+        except ValueError as error:
+            yield number, f"expected a JSON object; {error}"
+        else:
+            is_object = isinstance(row, dict)
+            yield number, row if is_object else f"expected an object, got {line[:100]!r}"
 
 
 INSIDE = "\u00a0"  # a space within a word, such as that of 50 000
@@ -150,9 +147,9 @@ class Pair(NamedTuple):
     bad: str
 
     def first_difference(self) -> int:
-        """The position of the first word that differs; the end of a sentence counts too."""
+        """Return the position of the first word that differs; a sentence's end is a word too."""
         good, bad = self.good.split(" "), self.bad.split(" ")
-        differing = (place for place, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
+        differing = (at for at, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
         return next(differing, min(len(good), len(bad)))
 
 
@@ -162,46 +159,43 @@ class WrittenSuite:
 
     source: str  # its path or its name
     read: tuple[Line, ...]  # all pairs, as they are written
-    kept: tuple[int, ...]  # which of them can be judged
+    kept: tuple[int, ...]  # positions of the pairs that can be judged
     pairs: tuple[Pair, ...]  # these in words
 
     @property
     def lines(self) -> list[Line]:
-        """The pairs that can be judged, as they are written."""
-        return [self.read[place] for place in self.kept]
-
-    @property
-    def left_out(self) -> list[Line]:
-        """The pairs whose sentences are the same to a model."""
-        kept = {*self.kept}
-        return [line for place, line in enumerate(self.read) if place not in kept]
+        """Return the pairs that can be judged, as they are written."""
+        return [self.read[row] for row in self.kept]
 
 
 def text_of(words: Iterable[str]) -> str:
+    """Join words; a space inside a word becomes a no-break space."""
     return " ".join(word.replace(" ", INSIDE) for word in words)
 
 
 def words_of(text: str) -> list[str]:
+    """Return the words that `text_of` joined."""
     return [word.replace(INSIDE, " ") for word in text.split(" ")]
 
 
 CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
-TABLE = "pairs.csv"  # beside texts: a row for each pair in the order in which they are read
-NAMED = 5  # of the pairs that are left out
+TABLE = "pairs.csv"  # next to texts: a row for each pair, in the order of reading
+NAMED = 5  # most pairs left out that are named
 NO_PAIRS = ("license", "licence", "readme", "copying", "notice")  # texts that a folder may hold
 
 
 def suite_files(suite: str) -> list[Path]:
-    """The files of a suite, by the path of one or of their folder, or by its name."""
+    """Return the files of a suite: a file, those of a folder, or those of a data folder's name."""
+    endings = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
     if Path(suite).is_file():
         if Path(suite).suffix not in KINDS:
-            raise AccordError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
+            raise AccordError(f"{suite} is no suite: expected a name that ends in {endings}")
         return [Path(suite)]
     folder = _folder(suite)
-    found = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
-    if not found:
-        raise NotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
-    return found
+    files = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
+    if not files:
+        raise NotFoundError(f"{folder} is no suite: expected files that end in {endings}")
+    return files
 
 
 def _folder(suite: str) -> Path:
@@ -223,42 +217,40 @@ def _is_part(path: Path) -> bool:
     return path.name != TABLE and path.stem.lower() not in NO_PAIRS
 
 
-def _list(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
 def suite_name(suite: str) -> str:
+    """Return the name that figures of a suite have: that of its file or folder."""
     path = Path(suite).resolve()
     return path.stem if path.is_file() else path.name
 
 
 def read_suite(suite: str, lowercase: bool = False, columns: Columns = USUAL) -> WrittenSuite:
-    """All pairs of a suite, file by file; every line that is none is reported.
+    """Read all pairs of a suite, file by file, and report every faulty line.
 
-    Pairs of two equal sentences are left out, counted and named.
+    Pairs of equal sentences are left out, counted and named.
     """
     files = suite_files(suite)
     if columns != USUAL and all(path.suffix == ".txt" for path in files):
         raise AccordError(f"--good, --bad: expected a table; {suite} is of texts without columns")
     hashed = tuple((path, sha256(path.read_bytes()).digest()) for path in files)
-    found = _read(suite, hashed, lowercase, columns)
-    if out := found.left_out:
+    written = _read(suite, hashed, lowercase, columns)
+    kept = {*written.kept}
+    if out := [line for row, line in enumerate(written.read) if row not in kept]:
         named = "; ".join(f"{line.where}: {_alike(line)}" for line in out[:NAMED])
         more = f"; and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
         say(f"pairs left out, as their sentences are the same: {len(out):,}; {named}{more}")
-    return found
+    return written
 
 
 @lru_cache(maxsize=1)  # an audit reads it again and again, and so do models that differ elsewhere
 def _read(
     suite: str, files: tuple[tuple[Path, bytes], ...], lowercase: bool, columns: Columns
 ) -> WrittenSuite:
-    """The pairs of these files, each of which comes with the hash of what it holds."""
-    found = [line for path, _ in files for line in read_lines(path, columns)]
-    texts = dict.fromkeys(text for line in found for text in (line.good, line.bad) if text)
+    """Read the pairs of files; the hash of each file is a part of the cache's key."""
+    lines = [line for path, _ in files for line in read_lines(path, columns)]
+    texts = dict.fromkeys(text for line in lines for text in (line.good, line.bad) if text)
     words = dict(zip(texts, map(text_of, tokenised(texts)), strict=True))
     pairs, faults = [], []
-    for line in found:
+    for line in lines:
         pair = Pair(line.construction, words.get(line.good, ""), words.get(line.bad, ""))
         if lowercase:
             pair = lowercased(pair)
@@ -270,46 +262,48 @@ def _read(
         pairs.append(pair)
     if faults:
         raise AccordError("\n".join(faults))
-    kept = [place for place, pair in enumerate(pairs) if pair.good != pair.bad]
+    kept = [row for row, pair in enumerate(pairs) if pair.good != pair.bad]
     if not kept:
-        but = f"; {found[0].where}: {_alike(found[0])}" if found else ""
+        but = f"; {lines[0].where}: {_alike(lines[0])}" if lines else ""
         raise AccordError(f"{suite} is no suite: expected pairs of sentences, found none{but}")
-    return WrittenSuite(suite, (*found,), (*kept,), (*(pairs[place] for place in kept),))
+    return WrittenSuite(suite, (*lines,), (*kept,), (*(pairs[row] for row in kept),))
 
 
 def _alike(line: Line) -> str:
-    """How two sentences are the same."""
+    """Say how the sentences of a pair are the same."""
     if line.good == line.bad:
         return f"{line.good!r} twice"
     return f"{line.good!r} is to a model the same as {line.bad!r}, by case or spelling"
 
 
 def lowercased(pair: Pair) -> Pair:
+    """Return the pair in small letters."""
     return Pair(pair.construction, pair.good.lower(), pair.bad.lower())
 
 
 def pair_table(suite: WrittenSuite) -> pd.DataFrame:
-    """The columns of each pair: its construction, and those of its table or of TABLE."""
+    """Return the construction of each pair and the columns of its table or of TABLE."""
     rows = [{**line.columns, "construction": line.construction} for line in suite.lines]
     path = suite_files(suite.source)[0].parent / TABLE
     if not path.exists() or Path(suite.source).is_file():
         return pd.DataFrame(rows)
     try:
-        beside = pd.read_csv(path)
+        table = pd.read_csv(path)
     except ValueError as error:
         raise AccordError(f"{path}: expected a table of pairs in UTF-8; {error}") from None
     constructions = [line.construction for line in suite.read]
-    if beside.get("construction", pd.Series()).tolist() != constructions:
+    if table.get("construction", pd.Series()).tolist() != constructions:
         raise AccordError(f"{path} does not fit its suite: expected a row for each of its pairs")
-    return beside.iloc[[*suite.kept]].reset_index(drop=True)
+    return table.iloc[[*suite.kept]].reset_index(drop=True)
 
 
 def suite_words(pairs: Sequence[Pair]) -> set[str]:
+    """Return the distinct words of all sentences."""
     return {word for pair in pairs for text in (pair.good, pair.bad) for word in words_of(text)}
 
 
 def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
-    """The pairs in the ids of a vocabulary.
+    """Turn pairs into ids of a vocabulary.
 
     A pair cannot be judged if a word is unknown, or if this vocabulary reads both sentences alike.
     """
@@ -321,17 +315,17 @@ def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
     judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
     texts = list(dict.fromkeys(text for pair in judged for text in (pair.good, pair.bad)))
     words = [words_of(text) for text in texts]
-    place = {text: number for number, text in enumerate(texts)}
+    row = {text: number for number, text in enumerate(texts)}
     forms = list(dict.fromkeys(word for ws in words for word in ws))
-    number = {form: place for place, form in enumerate(forms)}
+    number = {form: position for position, form in enumerate(forms)}
     form = np.array([i for ws in words for i in (*(number[w] for w in ws), -1)], np.int32)
     names = sorted({pair.construction for pair in pairs})
     return Suite(
         ids=np.array([*vocabulary.ids(forms), END_ID], np.int32)[form],  # −1 is the last
         lengths=np.array([len(sentence) + 1 for sentence in words], np.int64),
         # A pair that cannot be judged points at any sentence.
-        good=np.array([place.get(pair.good, 0) for pair in pairs], np.int64),
-        bad=np.array([place.get(pair.bad, 0) for pair in pairs], np.int64),
+        good=np.array([row.get(pair.good, 0) for pair in pairs], np.int64),
+        bad=np.array([row.get(pair.bad, 0) for pair in pairs], np.int64),
         critical=np.array([pair.first_difference() for pair in pairs], np.int64),
         known=np.array(known, bool),
         construction=np.array([names.index(pair.construction) for pair in pairs], np.int64),
@@ -342,16 +336,16 @@ def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
 
 
 def is_made_of(suite: Suite, pairs: Sequence[Pair]) -> bool:
-    """Whether a suite in ids is that of these pairs, whatever case they were read in.
+    """Return whether an encoded suite is that of these pairs, which are in the case it was read in.
 
     Of a pair that could not be judged only the construction is kept.
     """
     words = np.split(suite.forms[suite.form], np.cumsum(suite.lengths)[:-1])
-    texts = [text_of(sentence[:-1]).lower() for sentence in words]
+    texts = [text_of(sentence[:-1]) for sentence in words]
     names = suite.constructions[suite.construction]
-    kept = zip(names, suite.good, suite.bad, suite.known, strict=True)
+    rows = zip(names, suite.good, suite.bad, suite.known, strict=True)
     return len(pairs) == len(names) and all(
         pair.construction == name
-        and (not known or [pair.good.lower(), pair.bad.lower()] == [texts[good], texts[bad]])
-        for pair, (name, good, bad, known) in zip(pairs, kept, strict=True)
+        and (not known or [pair.good, pair.bad] == [texts[good], texts[bad]])
+        for pair, (name, good, bad, known) in zip(pairs, rows, strict=True)
     )

@@ -20,11 +20,11 @@ from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FIGURES, START_WEIGHTS
 from accord.pipeline.data.encoded import held_out, read_sentences, suites
-from accord.pipeline.evaluation.agreement import measure_agreement
 from accord.pipeline.evaluation.metrics import (
     OF_START,
     is_read_in_documents,
     measure,
+    measure_agreement,
     measure_alone,
     measure_parts,
     training_figures,

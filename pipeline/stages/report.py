@@ -27,13 +27,13 @@ from accord.pipeline.base.tables import by_seed, markdown
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import (
     by_size,
+    compare_models,
     comparison_table,
     headline,
     of_models,
     read_epochs,
     test_splits,
 )
-from accord.pipeline.evaluation.statistics import compare_with_first
 from accord.pipeline.sections import ReportParams
 from accord.pipeline.stages.table import STAGES
 
@@ -66,13 +66,20 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     for name, figure in drawn.items():
         save(figure, out / name)
     svgs = {name: for_page(figure) for name, figure in drawn.items()}
-    compared = compare_with_first(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
-    factors = "".join(f"{each.factor}\n" for each in compared)
+    compared = compare_models(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
+    differing = [model for model in compared if model.difference]
+    factors = "".join(f"{model.factor}\n" for model in differing)
     (out / FACTORS).write_text(factors, encoding="utf-8")
-    differ = pd.DataFrame([each.row for each in compared])
+    differ = pd.DataFrame(
+        [
+            {"model": model.model, "against": model.against, "on": model.split}
+            | model.difference.shown
+            for model in differing
+        ]
+    )
     parts = [
         report_page.comparison(headline(scores), _about(scores), table, differ, svgs),
-        report_page.agreement(comparison.table(agreement), svgs),
+        report_page.agreement(comparison.construction_table(agreement), svgs),
         _explained(inputs, models),
         report_page.coverage(coverage),
         report_page.configuration(_configuration(inputs, models), _made()),

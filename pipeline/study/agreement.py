@@ -1,4 +1,14 @@
-"""Suites, model by model, and pair by pair."""
+"""Models on suites of minimal pairs: by group of pairs, pair by pair, and against people.
+
+`--score` compares log p of one word. Where the subject varies and the verb does not,
+
+    le chat que les voisins voient dort      les chats que les voisins voient dort
+
+the words that differ are not the ones to compare, nor is the word behind them. The verb is further
+on: its form is the same in both sentences, and it agrees with the subject of the right one only. A
+model that knows this finds log p(dort | le chat …) larger than log p(dort | les chats …). The word
+is named by a column of the suite's table, or it is the verb that a lexicon finds.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -8,22 +18,24 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from accord.corpora.tokenise import tokenised
 from accord.errors import AccordError
+from accord.lexicon import Analysis, Lexicon
 from accord.models.common.arrays import load_array
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.messages import say, short_names
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
-from accord.pipeline.evaluation.agreement import (
+from accord.pipeline.evaluation.metrics import (
     SCORINGS,
     Z,
     credit,
+    critical_regions,
     is_tie,
     margins,
-    regions,
+    shared_end,
     wilson,
 )
-from accord.pipeline.evaluation.critical_words import CriticalWords
 from accord.pipeline.evaluation.suites import (
     Pair,
     WrittenSuite,
@@ -38,10 +50,115 @@ from accord.pipeline.evaluation.suites import (
 from accord.pipeline.model import find as resolve
 from accord.pipeline.study.scored_models import Scored, find_all, named
 
-# The first distance or number of attractors of each row.
-STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
-FEWEST_PEOPLE = 10  # pairs, below which a correlation says nothing
-LENGTH = "length"  # a group that no suite has to name
+VERB, WORD = "verb", "word:"  # values of --score; a column follows WORD
+# Each of these begins a clause whose verb agrees with another subject: it is passed over.
+# `qui` does not: its verb agrees with the noun before it, which is often the subject itself.
+OPENERS = {"que", "qu'", "dont", "où", "quand", "lorsque", "lorsqu'", "puisque", "puisqu'"}
+# Adjectives that stand before their noun: after `la petite`, `ferme` is a noun.
+BEFORE_NOUNS = {"petit", "grand", "gros", "bon", "mauvais", "beau", "joli", "jeune", "vieux"}
+BEFORE_NOUNS |= {"nouveau", "ancien", "autre", "même", "premier", "dernier", "seul", "long"}
+
+Span = tuple[int, int]
+Spans = tuple[Span, Span]  # of a word in the right sentence and in the wrong one
+Readings = tuple[Analysis, ...]
+
+
+class CriticalWords(NamedTuple):
+    """The spans of the word of each pair in both sentences (P × 2); −1 where it was not found."""
+
+    score: str
+    good: np.ndarray
+    bad: np.ndarray
+
+
+def find_words(suite: WrittenSuite, score: str, lexicon: Lexicon | None) -> CriticalWords:
+    """Find the word of each pair for `verb` or `word:COLUMN`."""
+    if score.startswith(WORD):
+        spans = _named_words(suite, score.removeprefix(WORD))
+    elif score == VERB and lexicon is not None:
+        spans = [_verb(pair, lexicon) for pair in suite.pairs]
+    else:
+        raise AccordError(f"--score: expected {VERB} or {WORD}COLUMN, got {score!r}")
+    if not any(spans):
+        raise AccordError(
+            f"--score {score}: expected a word that both sentences of a pair have, from where they "
+            f"begin to differ; found none in {suite.source}"
+        )
+    array = np.array([of_pair or ((-1, -1), (-1, -1)) for of_pair in spans], np.int64)
+    return CriticalWords(score, array[:, 0], array[:, 1])
+
+
+def _named_words(suite: WrittenSuite, column: str) -> list[Spans | None]:
+    """Find the words of a column, each at its first position from the difference on."""
+    table = pair_table(suite)
+    if column not in table:
+        raise AccordError(
+            f"--score {WORD}{column}: {suite.source} has no such column; found "
+            f"{', '.join(map(str, table.columns))}"
+        )
+    cells = table[column].fillna("").map(str).tolist()
+    found: list[Spans | None] = []
+    for pair, cell in zip(suite.pairs, tokenised(cells), strict=True):
+        word = [token.lower() for token in cell]
+        first = pair.first_difference()
+        good, bad = (_span(words_of(text.lower()), word, first) for text in (pair.good, pair.bad))
+        found.append((good, bad) if good and bad else None)
+    return found
+
+
+def _span(words: list[str], word: list[str], first: int) -> Span | None:
+    length = len(word)
+    starts = range(first, len(words) - length + 1) if word else ()
+    return next(((at, at + length) for at in starts if words[at : at + length] == word), None)
+
+
+def _verb(pair: Pair, lexicon: Lexicon) -> Spans | None:
+    """Find the first finite verb after the difference that agrees with the right subject."""
+    good, bad = words_of(pair.good), words_of(pair.bad)
+    first = pair.first_difference()
+    shared = shared_end(np.array(good[first:], str), np.array(bad[first:], str))
+    if not shared or first >= min(len(good), len(bad)):
+        return None
+    subjects = lexicon.analyses(good[first]), lexicon.analyses(bad[first])
+    position = _position_of_verb(good[-shared:], subjects, lexicon)
+    if position is None:
+        return None
+    starts = [len(words) - shared + position for words in (good, bad)]
+    return (starts[0], starts[0] + 1), (starts[1], starts[1] + 1)
+
+
+def _position_of_verb(
+    words: Sequence[str], subjects: tuple[Readings, Readings], lexicon: Lexicon
+) -> int | None:
+    open_clauses = 0  # whose verb has not come yet
+    noun_due = False  # after a determiner or a preposition
+    for position, word in enumerate(words):
+        readings = lexicon.analyses(word)
+        kinds = {reading.upos for reading in readings}
+        finite = [reading for reading in readings if reading.features.get("VerbForm") == "Fin"]
+        is_name = word[:1].isupper()
+        if finite and not is_name and (not noun_due or kinds <= {"VERB", "AUX"}):
+            if open_clauses:
+                open_clauses -= 1
+            elif _agrees(finite, *subjects):
+                return position
+        open_clauses += word.lower() in OPENERS
+        before_noun = noun_due and any(reading.lemma in BEFORE_NOUNS for reading in readings)
+        noun_due = bool(kinds & {"DET", "ADP", "NUM"}) or before_noun
+    return None
+
+
+def _agrees(verb: Sequence[Analysis], good: Readings, bad: Readings) -> bool:
+    """Return whether a reading has the number and person that only the right subject has."""
+
+    def values(readings: Readings, name: str) -> set[str]:
+        return {reading.features[name] for reading in readings if name in reading.features}
+
+    only_right = {name: values(good, name) - values(bad, name) for name in ("Number", "Person")}
+    return any(
+        all(reading.features.get(name) in (None, *own) for name, own in only_right.items() if own)
+        for reading in verb
+    )
 
 
 class JudgedSuite(NamedTuple):
@@ -53,102 +170,111 @@ class JudgedSuite(NamedTuple):
     same: int = 0  # pairs that differ in case alone, which this model does not read
 
 
-def judged(
-    runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | None = None
-) -> dict[str, JudgedSuite]:
+Judged = dict[str, JudgedSuite]  # by model
+
+
+def judged(runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | None = None) -> Judged:
     """Judge every trained model of some runs on a suite; stored results are read.
 
-    An exported model may stand for a run. With `words`, these have a score of their own, the last
-    one.
+    An exported model may stand for a run. `words` have a score of their own, the last one.
     """
-    alone = {run: _is_alone(run) for run in runs}
-    exported = _named(run for run in runs if alone[run])
-    models = named(find_all(str(run) for run in runs if not alone[run]))
+    exported = _named(run for run in runs if _is_exported(run))
+    models = named(find_all(str(run) for run in runs if not _is_exported(run)))
     if both := sorted(exported.keys() & models.keys()):
         raise AccordError(
             f"expected models with a name of their own each, got two that are called {both[0]}: "
             f"{exported[both[0]]} and one of {models[both[0]].place}"
         )
-    return {name: _asked(load(run), name, suite, words) for name, run in exported.items()} | {
-        name: (None if words else _stored(model, suite))
-        or _asked(load(model.place, model.name), name, suite, words)
-        for name, model in models.items()
-    }
+    found = {name: judge(load(run), name, suite, words) for name, run in exported.items()}
+    for name, model in models.items():
+        scorer = load(model.place, model.name)
+        stored = None if words else _stored(model, _pairs_as_read(scorer, suite), suite)
+        found[name] = stored or judge(scorer, name, suite, words)
+    return found
 
 
-def _is_alone(run: Path) -> bool:
-    """Whether this is a single model and not a run."""
+def _is_exported(run: Path) -> bool:
+    """Return whether this is a single model and not a run."""
     return any(model.kind not in ("run", "packed") for model in resolve.find(run))
 
 
 def _named(exported: Iterable[Path]) -> dict[str, Path]:
-    """Exported models, each once, by the shortest ends of their paths that differ."""
+    """Name exported models, each once, by the shortest ends of their paths that differ."""
     different = {run.absolute().parts: run for run in exported}
     return dict(zip(short_names([*different]), different.values(), strict=True))
 
 
-def _stored(model: Scored, written: WrittenSuite) -> JudgedSuite | None:
-    """The result of the stage `evaluate`, if its suite has these pairs."""
+def _pairs_as_read(scorer: Scorer, suite: WrittenSuite) -> list[Pair]:
+    """Return the pairs in the case that a model reads."""
+    return [lowercased(pair) if scorer.lowercase else pair for pair in suite.pairs]
+
+
+def _stored(model: Scored, pairs: Sequence[Pair], written: WrittenSuite) -> JudgedSuite | None:
+    """Read the result of the stage `evaluate`, if its suite has these pairs."""
     name = suite_name(written.source)
     path = model.scores / f"{name}.margins.npy"
     if not path.exists():
         return None
     suite, _ = read_encoded_suite(model.folders["encode"], name)
-    margins = load_array(path)
-    if margins.shape[1] != len(SCORINGS) or not is_made_of(suite, written.pairs):
-        return None
-    return JudgedSuite(suite, margins)
+    return JudgedSuite(suite, load_array(path)) if is_made_of(suite, pairs) else None
 
 
-def _asked(
+def judge(
     scorer: Scorer, name: str, suite: WrittenSuite, words: CriticalWords | None = None
 ) -> JudgedSuite:
-    pairs: Sequence[Pair] = suite.pairs
-    if scorer.lowercase:
-        pairs = [*map(lowercased, pairs)]
-    same = [line.where for line, pair in zip(suite.lines, pairs, strict=True) if _is_same(pair)]
+    """Score the pairs of a suite by one model."""
+    pairs = _pairs_as_read(scorer, suite)
+    same = [
+        line.where for line, pair in zip(suite.lines, pairs, strict=True) if pair.good == pair.bad
+    ]
     if same:
         say(f"pairs left out, as {name or 'the model'} reads no case: {len(same):,}; {same[0]}")
     encoded = encode_suite(pairs, scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
     spans = (words.good, words.bad) if words else None
-    found = margins(scorer.model, scorer.spelling, encoded, text, spans)
     scores = (*SCORINGS, words.score) if words else SCORINGS
-    return JudgedSuite(encoded, found, scores, len(same))
-
-
-def _is_same(pair: Pair) -> bool:
-    return pair.good == pair.bad
+    nats = margins(scorer.model, scorer.spelling, encoded, text, spans)
+    return JudgedSuite(encoded, nats, scores, len(same))
 
 
 def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
-    """How often one model finds the right sentence of a pair likelier as a whole, by group."""
+    """Return how often one model finds the right sentence likelier as a whole, by group."""
     written = read_suite(suite)
-    asked = {"": _asked(model, "", written)}
-    return accuracy(asked, groups(written, by), scoring=0).drop(columns="model")
+    results = {"": judge(model, "", written)}
+    return accuracy(results, groups(written, by), scoring=0).drop(columns="model")
+
+
+# The first distance or number of attractors of each row.
+STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
+FEWEST_PEOPLE = 10  # pairs, below which a correlation says nothing
+LENGTH = "length"  # a group that no suite has to name
 
 
 def groups(suite: WrittenSuite, by: str, pooled: bool = False) -> pd.Series:
-    """The row of the table that each pair of a suite belongs to.
+    """Return the row of the table that each pair of a suite belongs to.
 
-    This is its construction and its value in a column of `pairs.csv` or of the suite's own table;
-    `pooled`, the value alone.
-
-    By `length`, which sentence of the pair is the shorter, unless the suite has such a column.
+    A row is a construction and a value of each column that `by` names, separated by commas:
+    columns of `pairs.csv` or of the suite's own table; `pooled`, the values alone. By `length` is
+    by which sentence of the pair is shorter, unless the suite has such a column.
     """
     table = pair_table(suite)
     names = table["construction"].astype(str)
-    if by == "construction":
+    columns = [column.strip() for column in by.split(",")]
+    if columns == ["construction"]:
         return names
-    if by == LENGTH and LENGTH not in table:
+    if LENGTH in columns and LENGTH not in table:
         table[LENGTH] = [_lengths(pair) for pair in suite.pairs]
-    if by not in table:
-        raise AccordError(
-            f"--by: {suite.source} does not say {by!r} of its pairs{nearest(by, table.columns)}"
-        )
-    values = table[by].map(str) if by not in STEPS else _in_steps(by, table[by])
-    shown = f"{by} " + values
-    return shown if pooled else names + ", " + shown
+    shown = [] if pooled else [names]
+    for column in columns:
+        if column not in table:
+            raise AccordError(
+                f"--by: {suite.source} does not say {column!r} of its pairs"
+                f"{nearest(column, table.columns)}"
+            )
+        is_number = column in STEPS
+        values = _in_steps(column, table[column]) if is_number else table[column].map(str)
+        shown.append(f"{column} " + values)
+    return shown[0].str.cat(shown[1:], sep=", ")
 
 
 def _lengths(pair: Pair) -> str:
@@ -162,30 +288,31 @@ def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
     if not (counts >= 0).all():
         wrong = numbers[~(counts >= 0)].iloc[0]
         raise AccordError(f"--by {by}: expected numbers from 0 on, got {wrong!r}")
-    first = np.searchsorted(steps, counts, side="right") - 1
-    shown = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
-    shown.append(f"{steps[-1]}+")
-    return pd.Series([shown[place] for place in first], index=numbers.index)
+    labels = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
+    labels.append(f"{steps[-1]}+")
+    step = np.searchsorted(steps, counts, side="right") - 1
+    return pd.Series([labels[number] for number in step], index=numbers.index)
 
 
-def accuracy(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:
-    """How many pairs of each group each model judged, its ties, the share judged rightly.
+def accuracy(results: Judged, rows: pd.Series, scoring: int) -> pd.DataFrame:
+    """Return each model's judged pairs, ties and share judged rightly, for each group of pairs.
 
     A tie counts one half, in the share and in its interval.
     """
     found = []
-    for model, each in asked.items():
-        margin = each.margins[:, scoring]
-        judged = pd.DataFrame({"right": credit(margin), "tie": is_tie(margin)})[~np.isnan(margin)]
-        for group, own in judged.groupby(rows[~np.isnan(margin)]):
-            right, pairs = own["right"].sum(), len(own)
-            interval = wilson(right, pairs)
-            found.append((group, model, pairs, own["tie"].sum(), right / pairs, *interval))
+    for model, result in results.items():
+        nats = result.margins[:, scoring]
+        is_judged = ~np.isnan(nats)
+        pairs = pd.DataFrame({"right": credit(nats), "tie": is_tie(nats)})[is_judged]
+        for group, of_group in pairs.groupby(rows[is_judged]):
+            right, count = of_group["right"].sum(), len(of_group)
+            interval = wilson(right, count)
+            found.append((group, model, count, of_group["tie"].sum(), right / count, *interval))
     return pd.DataFrame(found, columns=["group", "model", "pairs", "ties", "share", "low", "high"])
 
 
-def with_people(asked: dict[str, JudgedSuite], suite: WrittenSuite, column: str) -> pd.DataFrame:
-    """How each model's margins go with what people said of each pair: a row a model and score.
+def with_people(results: Judged, suite: WrittenSuite, column: str) -> pd.DataFrame:
+    """Correlate each model's margins with people's judgements: a row for each model and score.
 
     `column` of the suite's table has the share of people who chose the right sentence, or a
     rating. r is Pearson's correlation with its interval of 95 % (Fisher 1921), ρ is Spearman's.
@@ -197,123 +324,112 @@ def with_people(asked: dict[str, JudgedSuite], suite: WrittenSuite, column: str)
             f"{nearest(column, table.columns)}"
         )
     people = pd.to_numeric(table[column], errors="coerce").to_numpy(float)
-    found = []
-    for model, each in asked.items():
-        for score, margin in zip(each.scores, each.margins.T, strict=True):
-            both = np.isfinite(margin) & np.isfinite(people)
+    rows = []
+    for model, result in results.items():
+        for score, nats in zip(result.scores, result.margins.T, strict=True):
+            both = np.isfinite(nats) & np.isfinite(people)
             if both.sum() < FEWEST_PEOPLE:
                 raise AccordError(
                     f"--people: expected numbers in {column!r} for at least {FEWEST_PEOPLE} pairs, "
                     f"got {both.sum()}"
                 )
-            pair = pd.DataFrame({"margin": margin[both], "people": people[both]})
-            r, rank = (_correlation(each) for each in (pair, pair.rank()))
-            z, reach = np.arctanh(min(r, 1 - 1e-12)), Z / np.sqrt(len(pair) - 3)
+            pairs = pd.DataFrame({"margin": nats[both], "people": people[both]})
+            r, rank = (np.corrcoef(values.T)[0, 1] for values in (pairs, pairs.rank()))
+            z, reach = np.arctanh(min(r, 1 - 1e-12)), Z / np.sqrt(len(pairs) - 3)
             low, high = np.tanh([z - reach, z + reach])
             shown = {"r": f"{r:.3f}", "95 %": f"{low:.3f} to {high:.3f}", "ρ": f"{rank:.3f}"}
-            found.append({"model": model, "score": score, "pairs": f"{len(pair):,}", **shown})
-    return pd.DataFrame(found)
+            rows.append({"model": model, "score": score, "pairs": f"{len(pairs):,}", **shown})
+    return pd.DataFrame(rows)
 
 
-def _correlation(pair: pd.DataFrame) -> float:
-    return float(np.corrcoef(pair["margin"], pair["people"])[0, 1])
-
-
-def side_by_side(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:
-    """A row for each group of pairs, their mean, the ties and the pairs that could not be judged.
-
-    There is a column for each model.
-    """
+def side_by_side(results: Judged, rows: pd.Series, scoring: int) -> pd.DataFrame:
+    """Return a column for each model: its share in each group, their mean, its ties and gaps."""
     table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
-    judged = accuracy(asked, rows, scoring)
-    for model in asked:
-        found = judged[judged["model"] == model]
-        shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in found.itertuples()]
-        table[model] = pd.Series(shown, index=found["group"], dtype=object)
-        table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}" if shown else "–"
-        table.loc["ties", model] = f"{found['ties'].sum():,}" if shown else "–"
-        for reason, count in _not_judged(asked[model], scoring).items():
+    shares = accuracy(results, rows, scoring)
+    for model, result in results.items():
+        own = shares[shares["model"] == model]
+        shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in own.itertuples()]
+        table[model] = pd.Series(shown, index=own["group"], dtype=object)
+        table.loc["mean of the rows", model] = f"{own['share'].mean():.3f}" if shown else "–"
+        table.loc["ties", model] = f"{own['ties'].sum():,}" if shown else "–"
+        for reason, count in _not_judged(result, scoring).items():
             table.loc[reason, model] = f"{count:,}"
     table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
-    return table.fillna("–").reset_index(names=_scores(asked)[scoring])
+    return table.fillna("–").reset_index(names=_scores(results)[scoring])
 
 
-def _not_judged(asked: JudgedSuite, scoring: int) -> dict[str, int]:
-    """How many pairs a model could not judge, by the reason."""
-    unknown = ~asked.suite.known
-    found = {"pairs with unknown words": int(unknown.sum()) - asked.same}
-    if asked.same:
-        found["pairs that differ in case alone"] = asked.same
-    without = int((np.isnan(asked.margins[:, scoring]) & ~unknown).sum())
-    if without:
-        found["pairs without such a word"] = without
-    return found
+def _not_judged(result: JudgedSuite, scoring: int) -> dict[str, int]:
+    """Count the pairs that a model could not judge, by the reason."""
+    unknown = ~result.suite.known
+    counts = {"pairs with unknown words": int(unknown.sum()) - result.same}
+    if result.same:
+        counts["pairs that differ in case alone"] = result.same
+    if without := int((np.isnan(result.margins[:, scoring]) & ~unknown).sum()):
+        counts["pairs without such a word"] = without
+    return counts
 
 
-def _scores(asked: dict[str, JudgedSuite]) -> tuple[str, ...]:
-    """The names of the columns of the margins, which are those of every model."""
-    return next(iter(asked.values())).scores
+def _scores(results: Judged) -> tuple[str, ...]:
+    """Return the columns of the margins, which all models share."""
+    return next(iter(results.values())).scores
 
 
-def summary(asked: dict[str, JudgedSuite], rows: pd.Series) -> pd.DataFrame:
-    """By every scoring, each model's share over all pairs and as mean over groups, ties, margin."""
+def summary(results: Judged, rows: pd.Series) -> pd.DataFrame:
+    """Return each model's share by every scoring, over all pairs and over groups."""
     found = []
-    for scoring, name in enumerate(_scores(asked)):
-        shares = accuracy(asked, rows, scoring)
-        for model, each in asked.items():
-            margin = each.margins[:, scoring]
-            own, judged = shares[shares["model"] == model], margin[~np.isnan(margin)]
+    for scoring, name in enumerate(_scores(results)):
+        shares = accuracy(results, rows, scoring)
+        for model, result in results.items():
+            nats = result.margins[:, scoring]
+            own, nats = shares[shares["model"] == model], nats[~np.isnan(nats)]
             mean = (own["share"] * own["pairs"]).sum() / max(own["pairs"].sum(), 1)
-            figures = mean, own["share"].mean(), np.median(judged) if len(judged) else np.nan
+            figures = mean, own["share"].mean(), np.median(nats) if len(nats) else np.nan
             shown = ("–" if x != x else f"{x:.3f}" for x in figures)
             found.append((name, model, *shown, f"{own['ties'].sum():,}"))
     columns = ["score", "model", "all pairs", "mean of the rows", "median margin, nats", "ties"]
     return pd.DataFrame(found, columns=columns)
 
 
-def items(
-    asked: dict[str, JudgedSuite], suite: WrittenSuite, words: CriticalWords | None = None
-) -> pd.DataFrame:
-    """A row for each model and pair: its sentences, what the suite says of it, margins in nats.
+def items(results: Judged, suite: WrittenSuite, words: CriticalWords | None = None) -> pd.DataFrame:
+    """Return a row for each model and pair: its sentences, its columns, margins in nats.
 
-    Beside each margin stands whether it is right: 1, 0, or 0.5 for a tie. With `words`, the word
-    that is compared is a column too.
+    Each margin has a column that says whether it is right: 1, 0, or 0.5 for a tie. With `words`,
+    the compared word is a column too.
     """
     table = pair_table(suite).assign(
         good=[line.good for line in suite.lines], bad=[line.bad for line in suite.lines]
     )
     if words:
-        chosen = zip(suite.pairs, words.good.tolist(), strict=True)
         table["word compared"] = [
             " ".join(words_of(pair.good)[begin:end]) if begin >= 0 else ""
-            for pair, (begin, end) in chosen
+            for pair, (begin, end) in zip(suite.pairs, words.good.tolist(), strict=True)
         ]
     parts = []
-    for model, each in asked.items():
-        own = pd.DataFrame(each.margins, columns=each.scores)
-        right = pd.DataFrame(credit(each.margins), columns=[f"{name}, right" for name in own])
-        parts.append(pd.concat([table, own, right], axis=1).assign(model=model))
+    for model, result in results.items():
+        nats = pd.DataFrame(result.margins, columns=result.scores)
+        right = pd.DataFrame(credit(result.margins), columns=[f"{name}, right" for name in nats])
+        parts.append(pd.concat([table, nats, right], axis=1).assign(model=model))
     found = pd.concat(parts, ignore_index=True)
     found.insert(0, "model", found.pop("model"))
     return found
 
 
-def telling(asked: dict[str, JudgedSuite]) -> list[int]:
-    """The scorings that differ from those before them on pairs that some model judged."""
+def distinct_scorings(results: Judged) -> list[int]:
+    """Return the scorings that differ from those before them on pairs that some model judged."""
     shown = {0, 1, 4}
-    for suite, *_ in asked.values():
-        good, bad = suite.good[suite.known], suite.bad[suite.known]
-        if (suite.lengths[good] != suite.lengths[bad]).any():
+    for suite, *_ in results.values():
+        if _differ_in_length(suite).any():
             shown.add(2)
-        found, first = regions(suite), suite.critical
-        if ((found.good_end - first > 1) | (found.bad_end - first > 1))[suite.known].any():
+        regions, first = critical_regions(suite), suite.critical
+        if ((regions.good_end - first > 1) | (regions.bad_end - first > 1))[suite.known].any():
             shown.add(3)
     return sorted(shown)
 
 
-def of_different_lengths(asked: dict[str, JudgedSuite]) -> int:
-    """How many pairs have a sentence that is longer than the other."""
-    return max(
-        int((suite.lengths[suite.good] != suite.lengths[suite.bad])[suite.known].sum())
-        for suite, *_ in asked.values()
-    )
+def of_different_lengths(results: Judged) -> int:
+    """Count the pairs whose sentences differ in length."""
+    return max(int(_differ_in_length(suite).sum()) for suite, *_ in results.values())
+
+
+def _differ_in_length(suite: Suite) -> np.ndarray:
+    return (suite.lengths[suite.good] != suite.lengths[suite.bad])[suite.known]

@@ -27,13 +27,13 @@ from accord.pipeline.base.tables import by_seed, markdown, mean_and_spread, writ
 from accord.pipeline.data.vocabulary import IDENTITY, NamedFeatures
 from accord.pipeline.evaluation.comparison import (
     Column,
+    compare_models,
     comparison_table,
     of_models,
     read_epochs,
     read_scores,
     test_splits,
 )
-from accord.pipeline.evaluation.statistics import paired_bootstrap, sentence_losses
 from accord.pipeline.run.run import run
 from accord.pipeline.study.scored_models import (
     Scored,
@@ -102,24 +102,21 @@ def compare(scored: Sequence[Scored], against: str | None = None) -> pd.DataFram
     """
     check_same_text(scored)
     models = named(scored)
-    seeds = {name: [models[seed] for seed in members] for name, members in by_seed(models).items()}
-    first = against or next(iter(seeds))
-    if first not in seeds:
-        raise AccordError(f"--against: expected one of {', '.join(seeds)}; got {first}")
-    rows = []
-    for name, (model, *_) in seeds.items():
-        for split in model.splits:
-            if split == "valid":
-                continue
-            lengths = model.sentences(split).lengths
-            losses, other = (
-                sentence_losses([model.log_p(split) for model in seeds[each]], lengths)
-                for each in (name, first)
-            )
-            perplexity = np.exp(losses.sum() / lengths.sum())
-            rows.append({"model": name, "split": split, "perplexity": f"{perplexity:,.1f}"})
-            if name != first:
-                rows[-1] |= paired_bootstrap(losses - other, lengths).shown
+    names = [*by_seed(models)]
+    if against and against not in names:
+        raise AccordError(f"--against: expected one of {', '.join(names)}; got {against}")
+    compared = compare_models(
+        {name: model.scores for name, model in models.items()},
+        {name: model.folders["encode"] for name, model in models.items()},
+        [split for split in scored[0].splits if split != "valid"],
+        against,
+    )
+    compared.sort(key=lambda model: names.index(model.model))
+    rows = [
+        {"model": model.model, "split": model.split, "perplexity": f"{model.perplexity:,.1f}"}
+        | (model.difference.shown if model.difference else {})
+        for model in compared
+    ]
     return pd.DataFrame(rows).fillna("–")
 
 

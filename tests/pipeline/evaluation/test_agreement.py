@@ -11,13 +11,13 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, suites
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.agreement import (
+from accord.pipeline.evaluation.comparison import constructions
+from accord.pipeline.evaluation.metrics import (
     agreement_figures,
     credit,
     margins,
     measure_agreement,
 )
-from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
 from accord.pipeline.study import agreement, tables
 from accord.pipeline.study.scored_models import find
@@ -83,7 +83,8 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     ]
     assert found == PAIRS
     assert again.critical.tolist() == [2, 2, 2, 2]
-    assert is_made_of(again, [Pair(c, good.title(), bad) for c, good, bad in PAIRS])
+    assert is_made_of(again, PAIRS)
+    assert not is_made_of(again, [Pair(c, good.title(), bad) for c, good, bad in PAIRS])
     assert not is_made_of(again, PAIRS[:3])
     for changed in (("other", *PAIRS[0][1:]), ("simple", "la fille dort .", PAIRS[0].bad)):
         assert not is_made_of(again, [Pair(*changed), *PAIRS[1:]])
@@ -117,6 +118,22 @@ def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_take
     other.mkdir()
     write(other, PAIRS[:2])
     assert len(agreement.judged([run.folder], read_suite(str(other)))["rnn"].margins) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_margins_of_another_case_are_taken_only_where_a_model_reads_no_case(tmp_path, lowercase):
+    for name in ("small", "capital"):
+        (tmp_path / name / "pairs").mkdir(parents=True)
+    small = [Pair("simple", "les enfants dorment .", "les enfants dort .")]
+    write(tmp_path / "small" / "pairs", small)
+    write(tmp_path / "capital" / "pairs", [Pair(*(t.replace("les", "Les") for t in small[0]))])
+    changes = {"train.epochs": 1, "tokenise.lowercase": lowercase}
+    changes["analyse.suites"] = f"[{tmp_path / 'small' / 'pairs'}]"
+    run = accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path).folder
+    suites = (read_suite(str(tmp_path / name / "pairs")) for name in ("small", "capital"))
+    one, other = (agreement.judged([run], suite)["rnn"].margins for suite in suites)
+    assert np.array_equal(one, other) == lowercase
 
 
 def test_evaluate_records_what_was_judged(judged):

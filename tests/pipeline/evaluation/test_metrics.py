@@ -32,13 +32,13 @@ def test_each_figure_has_its_own_denominator():
 
 
 def test_a_part_of_a_text_has_the_figures_of_its_own_words():
-    found = summary(TEXT.of(np.array([0, 0, 0, 0, 1, 1], bool), 4))
+    found = summary(TEXT.part(np.array([0, 0, 0, 0, 1, 1], bool), 4))
     assert found["nats per word"] == pytest.approx(8.5 / 2)
     assert found["bits per character"] == pytest.approx(8.5 / np.log(2) / 4)
     assert (found["words"], found["sentences"]) == (1, 1)
 
 
 def test_without_unseen_words_they_have_no_perplexity():
-    found = summary(TEXT.of(np.array([1, 0, 1, 1, 0, 0], bool), 9))
+    found = summary(TEXT.part(np.array([1, 0, 1, 1, 0, 0], bool), 9))
     assert "perplexity of unseen words" not in found
     assert found["share of words unseen in training"] == 0

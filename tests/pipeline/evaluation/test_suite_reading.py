@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.evaluation.agreement import SCORINGS
+from accord.pipeline.evaluation.metrics import SCORINGS
 from accord.pipeline.evaluation.suites import (
     Pair,
     pair_table,
@@ -20,13 +20,13 @@ from accord.pipeline.evaluation.suites import (
     words_of,
 )
 from accord.pipeline.study.agreement import (
+    distinct_scorings,
     groups,
     items,
     judged,
     of_different_lengths,
     side_by_side,
     summary,
-    telling,
 )
 
 
@@ -308,7 +308,7 @@ def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run,
     mean = [sum(w.log_p for w in words) / len(words) for words in (good, bad)]
     assert found["whole sentence per word"][1] == pytest.approx(mean[0] - mean[1], abs=1e-4)
     assert of_different_lengths(asked) == 1
-    assert telling(asked) == [0, 1, 2, 3, 4]
+    assert distinct_scorings(asked) == [0, 1, 2, 3, 4]
 
 
 def test_margins_are_written_pair_by_pair_and_summed_up_by_every_score(tiny_run, tmp_path):

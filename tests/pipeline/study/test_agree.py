@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.vocabulary import Vocabulary
-from accord.pipeline.evaluation.agreement import wilson
+from accord.pipeline.evaluation.metrics import wilson
 from accord.pipeline.evaluation.suites import Pair, encode_suite, read_suite
 from accord.pipeline.model.find import BUNDLED_FOLDER
 from accord.pipeline.study.agreement import JudgedSuite, groups, judged, side_by_side, with_people

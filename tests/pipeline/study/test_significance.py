@@ -10,7 +10,7 @@ import accord
 from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.data.encoded import is_same_text
 from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.statistics import compare_with_first, paired_bootstrap
+from accord.pipeline.evaluation.comparison import compare_models, paired_bootstrap
 from accord.pipeline.study.scored_models import find
 from accord.pipeline.study.tables import compare
 
@@ -99,7 +99,7 @@ def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     run = accord.run(str(config), set={"train.epochs": 1}, until="evaluate", runs=tmp_path)
     folders = FinishedRun.read(run.folder)
     of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
-    assert compare_with_first(*of_stages, ["test"]) == []
+    assert [each.model for each in compare_models(*of_stages, ["test"])] == ["one"]
     with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
         compare(find(str(run.folder)))
 

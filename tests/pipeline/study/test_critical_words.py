@@ -9,9 +9,8 @@ import accord
 from accord.lexicon import load
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.critical_words import find_words
 from accord.pipeline.evaluation.suites import read_suite, words_of
-from accord.pipeline.study.agreement import groups, items, judged, side_by_side
+from accord.pipeline.study.agreement import find_words, groups, items, judged, side_by_side
 
 
 def suite_of(folder, *rows):

@@ -7,8 +7,8 @@ import pytest
 
 from accord import lexicon
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import read_suite
+from accord.pipeline.study.suite_making import make_suite
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -184,6 +184,6 @@ def test_where_there_is_nothing_to_flip_the_source_is_named(accords, tmp_path):
 def test_a_folder_that_holds_something_is_refused(accords, tmp_path):
     older = tmp_path / "older_construction.txt"
     older.write_text("True\tIl dort .\nFalse\tIl dorment .\n")
-    with pytest.raises(FileExistsError, match="is not empty: expected a new folder"):
+    with pytest.raises(ValueError, match="is not empty: expected a new folder"):
         make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
     assert [*tmp_path.iterdir()] == [older]
