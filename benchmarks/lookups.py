@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import torch
 
+from accord.lexicon.analysis import LexiconError
 from accord.lexicon.chain import find, load
 from accord.lexicon.index import TextLexicon
-from accord.lexicon.reading import LexiconError
 from accord.models.background import Unigram
 from accord.models.data import END, Sentences
 from accord.models.model import LanguageModel

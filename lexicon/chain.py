@@ -9,60 +9,61 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
-from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.lexicon.analysis import Analysis, Lexicon, Request, absent, moved, stack
+from accord.lexicon.analysis import Analysis, Lexicon, LexiconError, Request, absent, moved, stack
 from accord.lexicon.closed import Closed
 from accord.lexicon.guesser import Guesser
 from accord.lexicon.index import PROBE, Index, mapped
-from accord.lexicon.reading import LexiconError
 
-# Name → module:object, imported when asked for. Each object makes a lexicon from a Request.
+# Name → module:object, imported at its first use. Each object makes a lexicon from a Request.
 BUILT_IN = {
     "closed": "accord.lexicon.closed:closed",
-    "lefff": "accord.lexicon.dictionaries.ladl:lefff",
-    "dela": "accord.lexicon.dictionaries.ladl:dela",
-    "lexique": "accord.lexicon.dictionaries.lexique:lexique",
-    "unimorph": "accord.lexicon.dictionaries.unimorph:unimorph",
+    "lefff": "accord.lexicon.ladl:lefff",
+    "dela": "accord.lexicon.ladl:dela",
+    "lexique": "accord.lexicon.lexique:lexique",
+    "unimorph": "accord.lexicon.unimorph:unimorph",
     "guesser": "accord.lexicon.guesser:guesser",
-    "gsd-lexicon": "accord.lexicon.dictionaries.treebank:gsd",
-    "gsd-contracted": "accord.lexicon.dictionaries.treebank:gsd_contracted",
-    "tiny": "accord.lexicon.dictionaries.table:tiny",
+    "gsd-lexicon": "accord.lexicon.tables:gsd",
+    "gsd-contracted": "accord.lexicon.tables:gsd_contracted",
+    "tiny": "accord.lexicon.tables:tiny",
 }
 # Functions that make a lexicon from a text: `treebank:FILE`, `spacy:TEXT`, `spacy:MODEL:TEXT`. The
 # path of a table is one itself.
 FROM_PATH = {
-    "treebank": "accord.lexicon.dictionaries.treebank:treebank",
-    "spacy": "accord.lexicon.dictionaries.treebank:spacy_text",
+    "treebank": "accord.lexicon.tables:treebank",
+    "spacy": "accord.lexicon.tables:spacy_text",
 }
 TABLES = (".tsv", ".csv")
-TABLE = "accord.lexicon.dictionaries.table:table"
+TABLE = "accord.lexicon.tables:user_table"
 GROUP = "accord.lexicons"
 
 
 def names() -> list[str]:
-    """Every name that a chain may hold."""
+    """Return every name that a chain may hold."""
     return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
 
 
 def find(name: str) -> Callable[[Request], Lexicon]:
-    """The maker of a lexicon: Accord's own, one of a user's file, or an entry point's."""
+    """Return the maker of a lexicon: Accord's own, of a user's file, or of an entry point."""
     if name in BUILT_IN:
-        return imported(BUILT_IN[name])
+        return resolve_name(BUILT_IN[name])
     kind, colon, path = name.partition(":")
     if colon and kind in FROM_PATH:
-        return imported(FROM_PATH[kind])(Path(path))
+        return resolve_name(FROM_PATH[kind])(Path(path))
     if Path(name).suffix in TABLES:
-        return imported(TABLE)(Path(name))
+        return resolve_name(TABLE)(Path(name))
     for point in entry_points(group=GROUP, name=name):
-        with _named(name, f"of {point.dist.name if point.dist else point.value} cannot be loaded"):
+        package = point.dist.name if point.dist else point.value
+        with _blaming(name, f"of {package} cannot be loaded"):
             return point.load()
     near = get_close_matches(name, names(), n=1, cutoff=0.0)
     raise LexiconError(
@@ -72,25 +73,25 @@ def find(name: str) -> Callable[[Request], Lexicon]:
 
 
 def make(name: str, request: Request) -> Lexicon:
-    """The lexicon of that name, as a chain asks for it."""
+    """Return the lexicon of a name, as a chain requests it."""
     maker = find(name)
-    with nullcontext() if name in BUILT_IN else _named(name, "cannot be made"):
+    with nullcontext() if name in BUILT_IN else _blaming(name, "cannot be made"):
         return maker(request)
 
 
 def files(name: str, folder: Callable[[str], Path]) -> list[Path]:
-    """The files that a lexicon's answers depend on; one that is written in code has none.
+    """Return the files that a lexicon's answers depend on; one that is written in code has none.
 
     `folder` returns the folder of a source's data.
     """
     maker = find(name)
-    own = maker.files(folder) if hasattr(maker, "files") else []
-    brought = plug_in_file(name)
-    return [*own, brought] if brought else own
+    data = maker.files(folder) if hasattr(maker, "files") else []
+    code = plug_in_file(name)
+    return [*data, code] if code else data
 
 
 def plug_in_file(name: str) -> Path | None:
-    """The file in which another package defines a lexicon; None if no package does."""
+    """Return the file in which another package defines a lexicon; None if no package does."""
     for point in () if name in BUILT_IN else entry_points(group=GROUP, name=name):
         find(name)
         return Path(sys.modules[point.module].__file__)
@@ -98,20 +99,15 @@ def plug_in_file(name: str) -> Path | None:
 
 
 @contextmanager
-def _named(name: str, fault: str) -> Iterator[None]:
+def _blaming(name: str, fault: str) -> Iterator[None]:
     """Report any error of another package's code in one line. Missing data can be fetched."""
     try:
         yield
     except (LexiconError, OSError):
         raise
     except Exception as error:
-        said = f"lexicon {name!r} {fault}: {type(error).__name__}: {error}"
-        raise LexiconError(said) from error
-
-
-def imported(place: str):
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
+        kind = type(error).__name__
+        raise LexiconError(f"lexicon {name!r} {fault}: {kind}: {error}") from error
 
 
 SAVED = "lexicons.json"
@@ -138,12 +134,11 @@ def load(
     """
     if not names:
         raise LexiconError("expected a chain of one lexicon or more, got none")
-    lexicons: list[Lexicon] = []
     if "guesser" in names[:-1]:
         raise LexiconError("the guesser answers everything, so it must come last in the chain")
+    lexicons: list[Lexicon] = []
     for name in names:
-        request = Request(folder, lowercase, strict, tuple(lexicons))
-        lexicons.append(make(name, request))
+        lexicons.append(make(name, Request(folder, lowercase, strict, tuple(lexicons))))
     if names[-1] != "guesser":
         return Chain(lexicons, join) if len(lexicons) > 1 else lexicons[0]
     *known, guesser = lexicons
@@ -171,7 +166,7 @@ class Chain(Lexicon):
         parts = self.lexicons if guesser is None else (*self.lexicons, guesser)
         self.name = "+".join(part.name for part in parts)
         self.licence = ", ".join(dict.fromkeys(part.licence for part in parts))
-        self.skipped = tuple(each for part in parts for each in part.skipped)
+        self.skipped = tuple(rows for part in parts for rows in part.skipped)
 
     def __iter__(self) -> Iterator[str]:
         seen = set()
@@ -189,9 +184,9 @@ class Chain(Lexicon):
         unknown = np.arange(len(forms))
         parts = []
         for lexicon in self.lexicons:
-            found = lexicon.find(forms[unknown])
-            parts.append(moved(found, unknown))
-            unknown = unknown[absent(found, len(unknown))]
+            rows = lexicon.find(forms[unknown])
+            parts.append(moved(rows, unknown))
+            unknown = unknown[absent(rows, len(unknown))]
         return stack(parts)
 
     def _union(self, forms: np.ndarray) -> pd.DataFrame:
@@ -199,10 +194,10 @@ class Chain(Lexicon):
         return rows.drop_duplicates(["word", "lemma", "upos", "feats"], ignore_index=True)
 
     def exact(self, form: str) -> tuple[Analysis, ...]:
-        found = (lexicon.exact(form) for lexicon in self.lexicons)
+        answers = (lexicon.exact(form) for lexicon in self.lexicons)
         if self.join == "fallback":
-            return next(filter(None, found), ())
-        return tuple(dict.fromkeys(each for analyses in found for each in analyses))
+            return next(filter(None, answers), ())
+        return tuple(dict.fromkeys(chain.from_iterable(answers)))
 
     def analyses(self, form: str) -> tuple[Analysis, ...]:
         known = super().analyses(form)
@@ -239,7 +234,7 @@ def _saved(lexicon: Lexicon, folder: Path) -> dict[str, Any]:
 
 
 def open_saved(folder: Path) -> Lexicon:
-    """The chain that was saved in a folder."""
+    """Return the chain that was saved in a folder."""
     try:
         saved = json.loads((folder / SAVED).read_text(encoding="utf-8"))
         if saved["hash"] != PROBE:

@@ -1,9 +1,9 @@
 """Closed classes and shapes: words that every text has and no dictionary needs to list.
 
 The words are in `closed.tsv`, a row for each reading. A contraction has the readings of both its
-parts. Where a closed-class word is also a common noun or verb, that reading stands there too: a
-chain that begins with `closed` sees nothing else of the word. The look of a form says the rest: it
-is sure of a number or a date, and likely of a capitalised name.
+parts. Where a closed-class word is also a common noun or verb, the table has that reading too: a
+chain that begins with `closed` sees nothing else of the word. Shapes identify the rest: surely a
+number or a date, probably a capitalised name.
 """
 
 import re
@@ -20,7 +20,6 @@ from accord.lexicon.analysis import Analysis, Lexicon, Request
 
 WORDS = Path(__file__).with_name("closed.tsv")
 
-# Patterns: the shape of a form says what it is.
 ROMAN = r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"  # up to 39: centuries, kings, chapters
 LONG_ROMAN = r"(?=.*[IVX])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 DIGITS = r"\d+(?:[.,' _\u00a0\u202f]\d+)*"
@@ -30,7 +29,7 @@ WORD_NUMBER = (
 )
 DIGIT = "NumForm=Digit|NumType=Card"
 
-# The first that matches the whole form answers: (what it is, pattern, UPOS, feats).
+# The first pattern that matches a whole form: (name, pattern, UPOS, feats).
 SURE = [
     ("year", r"1\d{3}|20\d\d", "NUM", f"{DIGIT}|Year=Yes"),
     ("years", r"(?:1\d{3}|20\d\d)[-/–](?:(?:1\d|20)?\d\d)", "NUM", f"{DIGIT}|Year=Yes"),
@@ -58,13 +57,13 @@ NOT_SHAPES = {"ire", "vie", "vies", "mi", "di", "ci", "li", "cv", "dix", "mix"}
 
 
 class Look(NamedTuple):
-    """What words of one shape are, and how sure that is."""
+    """The parts of speech of unknown words of one shape."""
 
     shares: dict[str, float]  # of UPOS
-    surety: float  # the rest is left to the ending
+    surety: float  # the ending decides the rest
 
 
-# For forms that no lexicon knows: as among such words of UD French 1.4, its training file only,
+# For forms that no lexicon knows: shares among such words of UD French 1.4, its training file only,
 # so that nothing of a test is known here.
 LIKELY = {
     "capitals": Look({"PROPN": 0.84, "NOUN": 0.1, "X": 0.06}, 1.0),
@@ -85,7 +84,7 @@ SYMBOLS = set("%‰&@#*§°©®™†‡_\\~^|<>=+×÷±")
 
 @cache
 def shapes(lowercase: bool) -> list[tuple[re.Pattern, str, str]]:
-    """SURE as compiled patterns of whole forms, in either case where the text is lowercased."""
+    """Compile SURE to patterns of whole forms, in either case where the text is lowercased."""
     flags = re.IGNORECASE if lowercase else 0
     return [
         (re.compile(rf"(?:{pattern})\Z", flags), upos, feats) for _, pattern, upos, feats in SURE
@@ -93,7 +92,7 @@ def shapes(lowercase: bool) -> list[tuple[re.Pattern, str, str]]:
 
 
 def sure(form: str, lowercase: bool = False) -> tuple[Analysis, ...]:
-    """The analysis of a number, date, ordinal or sign; None if the form has no such shape.
+    """Return the analysis of a number, date, ordinal or sign; none if the form has no such shape.
 
     In a lowercased text (`xive`, `u.s.a.`) the same shapes are looked for in either case.
     """
@@ -106,19 +105,19 @@ def sure(form: str, lowercase: bool = False) -> tuple[Analysis, ...]:
 
 
 def signs(form: str) -> tuple[Analysis, ...]:
-    """Punctuation and symbols by the Unicode class of their characters; foreign scripts too."""
+    """Analyse punctuation, symbols and foreign scripts by the Unicode class of their characters."""
     kinds = {unicodedata.category(character)[0] for character in form}
     if kinds and not kinds & {"L", "N"}:
         symbol = "S" in kinds or SYMBOLS & set(form)
         return (Analysis(form, "SYM" if symbol else "PUNCT"),)
-    letters = [character for character in form if character.isalpha()]
-    if letters and not any(unicodedata.name(each, "").startswith("LATIN") for each in letters):
+    letters = [c for c in form if c.isalpha()]
+    if letters and not any(unicodedata.name(c, "").startswith("LATIN") for c in letters):
         return (Analysis(form, "X", "Foreign=Yes"),)
     return ()
 
 
 def looks(forms: np.ndarray) -> np.ndarray:
-    """The name in LIKELY of the first shape that each form has."""
+    """Return the name in LIKELY of the first shape that each form has."""
     return np.array([_look(form) for form in forms], dtype=object)
 
 
@@ -150,19 +149,20 @@ TEXTS = ("lemma", "upos", "feats", "source")  # columns
 
 @cache
 def words() -> dict[str, tuple[Analysis, ...]]:
-    """The closed classes of French, every reading of each word, in UD's names."""
-    found: dict[str, tuple[Analysis, ...]] = {}
+    """Read the closed classes of French, every reading of each word, in UD's names."""
+    analyses: dict[str, tuple[Analysis, ...]] = {}
     _, *rows = WORDS.read_text(encoding="utf-8").splitlines()
     for row in rows:
         form, lemma, upos, feats = row.split("\t")
         analysis = Analysis(lemma, upos, "" if feats == "_" else feats)
-        found[form] = (*found.get(form, ()), analysis)
-    return found
+        analyses[form] = (*analyses.get(form, ()), analysis)
+    return analyses
 
 
 def clitics() -> dict[str, tuple[Analysis, ...]]:
     pronouns = {
-        word: tuple(each for each in words()[word] if each.upos == "PRON") for word in CLITICS
+        word: tuple(reading for reading in words()[word] if reading.upos == "PRON")
+        for word in CLITICS
     }
     hyphened = {f"-{word}": analyses for word, analyses in pronouns.items()}
     return hyphened | {f"-t-{word}": pronouns[word] for word in AFTER_T}
@@ -195,12 +195,11 @@ class Closed(Lexicon):
         return self._words.get(form) or self._words.get(form.lower(), ())
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        found = [self._word(form) for form in forms]
-        for position, form in enumerate(forms):
+        def analyses(form: str) -> tuple[Analysis, ...]:
             has_shape = not ORDINARY.fullmatch(form) or MAYBE_ROMAN.fullmatch(form)
-            if has_shape and not found[position]:
-                found[position] = sure(form, self.lowercase)
-        rows = [(place, *each) for place, analyses in enumerate(found) for each in analyses]
+            return self._word(form) or (sure(form, self.lowercase) if has_shape else ())
+
+        rows = [(place, *row) for place, form in enumerate(forms) for row in analyses(form)]
         table = pd.DataFrame(rows, columns=["word", *Analysis._fields]).assign(source=self.name)
         return table.astype({"word": np.int64, "weight": np.float32, **dict.fromkeys(TEXTS, str)})
 

@@ -6,28 +6,28 @@ Guessers are tested on forms of lemmas that they were not trained on, and on wor
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 
 import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import Analysis, Lexicon, absent, agrees, everything
-from accord.lexicon.chain import imported
 from accord.lexicon.guesser import OPEN
 
 
 def features(lexicon: Lexicon) -> list[str]:
-    """Every `Name=Value` that an analysis of the lexicon may have."""
+    """Return every `Name=Value` that an analysis of the lexicon may have."""
     feats = lexicon.lookup(list(lexicon))["feats"].unique()
-    return sorted({pair for each in feats for pair in each.split("|") if pair})
+    return sorted({pair for text in feats for pair in text.split("|") if pair})
 
 
 def known(lexicon: Lexicon, forms: Sequence[str]) -> np.ndarray:
-    """Whether the lexicon has an analysis of each form."""
+    """Return whether the lexicon has an analysis of each form."""
     return np.isin(np.arange(len(forms)), lexicon.lookup(forms)["word"])
 
 
 def coverage(lexicon: Lexicon, words: pd.DataFrame) -> pd.DataFrame:
-    """Tokens and types, all and covered: a row for the whole and one for each part of speech.
+    """Count tokens and types, all and covered, in the whole and by part of speech.
 
     A row of `words` has a form and its count, or a form as one part of speech (upos) and its count.
     """
@@ -50,7 +50,7 @@ def coverage(lexicon: Lexicon, words: pd.DataFrame) -> pd.DataFrame:
 
 
 def gaps(lexicon: Lexicon, words: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The most frequent forms that the lexicon does not know, with their counts."""
+    """Return the most frequent forms that the lexicon does not know, with their counts."""
     counts = words.groupby("form", as_index=False)["count"].sum()
     unknown = counts[~known(lexicon, counts["form"].tolist())]
     return unknown.sort_values(["count", "form"], ascending=[False, True]).head(most)
@@ -62,12 +62,12 @@ LEARNERS = {
     "guesser": "accord.lexicon.guesser:learned_guesser",
     "guesser-lstm": "accord.lexicon.guesser_lstm:learned_lstm_guesser",
 }
-LEAST = 0.001  # what a share counts as at least: what is left out of a guess costs something
+LEAST = 0.001  # that a share counts as, so that an omission from a guess has a finite cost
 
 
 @dataclass(frozen=True)
 class GuesserFigures:
-    """Shares of forms guessed right: the likeliest value is one that the form really has.
+    """Shares of forms guessed right: the likeliest value is one of the form's true ones.
 
     A whole analysis is right if it has the part of speech of a true one and contradicts none of its
     features. Treebanks and lexicons do not give words the same features.
@@ -77,7 +77,7 @@ class GuesserFigures:
     pos: float
     analysis: float
     among_three: float  # whether one of the three likeliest analyses is right
-    nats: float  # −log of the share that is given to a true analysis, the mean of a form's own
+    nats: float  # −log of the share of a true analysis, the mean over those of a form
     gender: float
     gender_of_nouns: float
     number: float
@@ -87,22 +87,22 @@ class GuesserFigures:
 
 
 def compare_guessers(
-    names: Sequence[str], shown: pd.DataFrame, asked: Mapping[str, pd.DataFrame]
+    names: Sequence[str], training: pd.DataFrame, tests: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """The figures of guessers that learn from the same rows and are tested on the same words.
+    """Return figures of guessers that learn from the same rows and are tested on the same words.
 
     `seconds` is the processor time for learning, `per_second` the number of words analysed per
     second.
     """
     table = []
     for name in names:
-        learned = imported(LEARNERS[name])
+        learned = resolve_name(LEARNERS[name])
         start = time.process_time()
-        guesser = learned(shown, "")
+        guesser = learned(training, "")
         seconds = time.process_time() - start
-        for words, rows in asked.items():
+        for words, rows in tests.items():
             start = time.process_time()
-            guessed = guesser.lookup(forms_of(rows))
+            guessed = guesser.lookup(rows["form"].unique().astype(object))
             per_second = rows["word"].nunique() / (time.process_time() - start)
             row = {"words": words, "guesser": name, **vars(figures(rows, guessed))}
             table.append(row | {"seconds": seconds, "per_second": per_second})
@@ -110,7 +110,7 @@ def compare_guessers(
 
 
 def held_out(lexicon: Lexicon, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows of nine tenths of the lemmas for training, and the others for testing.
+    """Return the rows of nine tenths of the lemmas for training, and the others for testing.
 
     A form that a training lemma also has is not tested: the lexicon would know it.
     """
@@ -118,66 +118,61 @@ def held_out(lexicon: Lexicon, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows = rows[rows["upos"].isin(OPEN)]
     lemmas = np.array(sorted(set(rows["lemma"])), dtype=object)
     hidden = lemmas[np.random.default_rng(seed).random(len(lemmas)) < 0.1]
-    hide = rows["lemma"].isin(hidden)
-    shown, asked = rows[~hide], rows[hide]
-    return shown, numbered(asked[~asked["form"].isin(shown["form"])])
+    is_hidden = rows["lemma"].isin(hidden)
+    training, test = rows[~is_hidden], rows[is_hidden]
+    return training, _numbered(test[~test["form"].isin(training["form"])])
 
 
 def unknown_to(known: Lexicon, treebank: Lexicon) -> pd.DataFrame:
-    """The rows of a treebank's words that a chain of lexicons does not know, for testing."""
+    """Return the rows of a treebank's words that a chain of lexicons does not know."""
     rows = everything(treebank)
     forms = rows["form"].unique()
-    return numbered(rows[rows["form"].isin(forms[absent(known.lookup(forms), len(forms))])])
+    return _numbered(rows[rows["form"].isin(forms[absent(known.lookup(forms), len(forms))])])
 
 
-def numbered(asked: pd.DataFrame) -> pd.DataFrame:
-    return asked.assign(word=pd.factorize(asked["form"])[0])
+def _numbered(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(word=pd.factorize(rows["form"])[0])
 
 
-def forms_of(asked: pd.DataFrame) -> np.ndarray:
-    return asked["form"].unique().astype(object)
+JUDGED = ("Gender", "Number", "Tense", "Mood", "Person")
 
 
-def figures(asked: pd.DataFrame, guessed: pd.DataFrame) -> GuesserFigures:
-    """The figures of the guesses at the test words."""
-    nouns = asked[asked["upos"] == "NOUN"], guessed[guessed["upos"] == "NOUN"]
+def figures(true: pd.DataFrame, guessed: pd.DataFrame) -> GuesserFigures:
+    """Return the figures of the guesses at the test words."""
+    nouns = true[true["upos"] == "NOUN"], guessed[guessed["upos"] == "NOUN"]
     return GuesserFigures(
-        forms=asked["word"].nunique(),
-        pos=right(asked, guessed, "upos").mean(),
-        **whole_analyses(asked, guessed),
-        gender=right_feature(asked, guessed, "Gender"),
+        forms=true["word"].nunique(),
+        pos=right(true, guessed, "upos").mean(),
         gender_of_nouns=right_feature(*nouns, "Gender"),
-        number=right_feature(asked, guessed, "Number"),
-        tense=right_feature(asked, guessed, "Tense"),
-        mood=right_feature(asked, guessed, "Mood"),
-        person=right_feature(asked, guessed, "Person"),
+        **whole_analyses(true, guessed),
+        **{name.lower(): right_feature(true, guessed, name) for name in JUDGED},
     )
 
 
-def right_feature(asked: pd.DataFrame, guessed: pd.DataFrame, name: str) -> float:
-    """The share of right guesses among the words that have a feature."""
-    return right(with_feature(asked, name), with_feature(guessed, name), name).mean()
+def right_feature(true: pd.DataFrame, guessed: pd.DataFrame, name: str) -> float:
+    """Return the share of right guesses among the words that have a feature."""
+    return right(with_feature(true, name), with_feature(guessed, name), name).mean()
 
 
 def with_feature(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The rows that have a feature, with its value as a column."""
+    """Return the rows that have a feature, with its value as a column."""
     values = rows["feats"].str.extract(rf"(?:^|\|){name}=([^|]+)", expand=False)
     return rows.assign(**{name: values}).dropna(subset=[name])
 
 
-def right(asked: pd.DataFrame, guessed: pd.DataFrame, column: str) -> pd.Series:
-    """For each word that has a value of the column: whether the likeliest guess is one of them."""
+def right(true: pd.DataFrame, guessed: pd.DataFrame, column: str) -> pd.Series:
+    """Return whether the likeliest guess at each word is a true value of the column."""
     weights = guessed.groupby(["word", column], as_index=False)["weight"].sum()
     best = weights.sort_values(["weight", column], ascending=[False, True])
     best = best.drop_duplicates("word").set_index("word")[column]
-    truth = asked[["word", column]].drop_duplicates()
+    truth = true[["word", column]].drop_duplicates()
     truth = truth.assign(right=truth[column].to_numpy() == best.reindex(truth["word"]).to_numpy())
     return truth.groupby("word")["right"].any()
 
 
-def whole_analyses(asked: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, float]:
-    """How often the likeliest analyses are right, and the nats that the true ones cost."""
-    true = asked[["word", "upos", "feats"]].drop_duplicates(ignore_index=True).reset_index()
+def whole_analyses(truth: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, float]:
+    """Return how often the likeliest analyses are right, and the nats of the true ones."""
+    true = truth[["word", "upos", "feats"]].drop_duplicates(ignore_index=True).reset_index()
     best = guessed.sort_values(
         ["word", "weight", "upos", "feats"], ascending=[True, False, True, True]
     )
@@ -195,7 +190,7 @@ def whole_analyses(asked: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, floa
 
 
 def agreeing(pairs: pd.DataFrame) -> np.ndarray:
-    """Whether the true and the guessed analysis of each pair can be the same."""
+    """Return whether the true and the guessed analysis of each pair can be the same."""
     columns = ["upos", "feats", "upos_guessed", "feats_guessed"]
     which, distinct = pd.factorize(pd.MultiIndex.from_frame(pairs[columns]))
     answers = [

@@ -6,7 +6,7 @@ analysis, c(s, a) the number of forms ending in s that have it, and n(s) how man
     P(a | s) = (c(s, a) + n(s) · P(a | s less its first letter)) / (c(s) + n(s))
 
 A form with several analyses counts for each by its share. Open classes only: no new article is
-ever met. The guess never asks whether the form itself was in a lexicon or in a training text.
+ever met. The guess does not depend on whether the form was in a lexicon or in a training text.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from accord.lexicon.analysis import Lexicon, Request, everything, moved, stack
+from accord.lexicon.analysis import Lexicon, LexiconError, Request, everything, moved, stack
 from accord.lexicon.closed import LIKELY, looks
 from accord.lexicon.index import MEANING, Index, build, cached, fingerprint, pa, pc
-from accord.lexicon.reading import LexiconError
 
 VERSION = 1  # raised when the same lexicons give a different guesser
 OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")
@@ -45,13 +44,12 @@ class LookGuesser(Lexicon):
         return self.guess(looks(forms), forms)
 
     def guess(self, look: np.ndarray, forms: np.ndarray) -> pd.DataFrame:
-        """The rows of forms whose shapes are known; the last letters of a form are enough."""
-        sure = np.array([LIKELY[name].surety for name in LIKELY], dtype=np.float32)
-        sure = pd.Series(sure, index=list(LIKELY)).loc[look].to_numpy()
+        """Return the rows of forms of these shapes; the last letters of a form are enough."""
+        sure = np.array([LIKELY[name].surety for name in look], dtype=np.float32)
         mixed = np.flatnonzero(sure < 1)
         if not len(mixed):
             return self._of_look(look, forms, sure)
-        # The ending decides what the shape leaves open, as for a word in lower case.
+        # The ending decides the rest, as for a word in lower case.
         small = np.full(len(mixed), "small", dtype=object)
         by_ending = moved(self._of_look(small, forms[mixed], 1 - sure[mixed]), mixed)
         return merged(stack([self._of_look(look, forms, sure), by_ending]))
@@ -60,7 +58,7 @@ class LookGuesser(Lexicon):
         return self.find(np.asarray(forms, dtype=object))
 
     def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
-        """The analyses of forms with these shapes; the weights of a form sum to `share`."""
+        """Return the analyses of forms with these shapes; the weights of a form sum to `share`."""
         raise NotImplementedError
 
 
@@ -74,24 +72,24 @@ class Guesser(LookGuesser):
         self.licence = suffixes.licence
 
     def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
-        """The analyses of the longest known suffix of each form; their weights sum to `share`."""
+        """Return the analyses of the longest known suffix of each form."""
         prefix = pa.array(look + " ", pa.string())
         lower = pc.utf8_lower(pa.array(forms, pa.string()))
         rows = np.full(len(forms), -1)
-        left = np.arange(len(forms))
+        unknown = np.arange(len(forms))
         for length in range(LONGEST, -1, -1):
-            place = pa.array(left)
+            place = pa.array(unknown)
             endings = suffixes(lower.take(place), length)
             keys = pc.binary_join_element_wise(prefix.take(place), endings, "").dictionary_encode()
-            known, at = self.suffixes.positions(keys.dictionary.to_numpy(zero_copy_only=False))
+            known, row = self.suffixes.positions(keys.dictionary.to_numpy(zero_copy_only=False))
             row_of_key = np.full(len(keys.dictionary), -1)
-            row_of_key[known] = at
-            rows[left] = row_of_key[keys.indices.to_numpy()]
-            left = left[rows[left] < 0]
-        found = self.suffixes.at(np.arange(len(forms)), rows)
-        weight = found.pop("count").to_numpy() * share[found["word"].to_numpy()]
-        source = pa.repeat(self.name, len(found)).to_pandas()
-        return found.assign(weight=weight.astype(np.float32), source=source)
+            row_of_key[known] = row
+            rows[unknown] = row_of_key[keys.indices.to_numpy()]
+            unknown = unknown[rows[unknown] < 0]
+        table = self.suffixes.take(np.arange(len(forms)), rows)
+        weight = table.pop("count").to_numpy() * share[table["word"].to_numpy()]
+        source = pa.repeat(self.name, len(table)).to_pandas()
+        return table.assign(weight=weight.astype(np.float32), source=source)
 
 
 def suffixes(forms: pa.StringArray, length: int) -> pa.StringArray:
@@ -99,7 +97,7 @@ def suffixes(forms: pa.StringArray, length: int) -> pa.StringArray:
 
 
 def merged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the same word and analysis as one, their weights added."""
+    """Add up the weights of rows of the same word and analysis."""
     keys = ["word", "lemma", "upos", "feats", "source"]
     again = rows.duplicated(keys)
     if again.any():
@@ -108,20 +106,20 @@ def merged(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def learn(rows: pd.DataFrame) -> pd.DataFrame:
-    """The shares of the analyses of every suffix; `rows` has form, lemma, upos and feats."""
+    """Return the shares of the analyses of every suffix of rows of form, lemma, upos and feats."""
     learned = [learn_look(look, taught) for look, taught in teaching(rows).items()]
     return pd.concat(learned, ignore_index=True)
 
 
 def teaching(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The training rows for each shape; none if the shape alone decides."""
+    """Return the training rows for each shape; none if the shape alone decides."""
     rows = rows[rows["upos"].isin(OPEN)]
-    # An ending tells how a word is inflected, not what it means.
+    # An ending shows the inflection of a word, not its meaning.
     inflection = rows["feats"].str.replace(MEANING, "", regex=True).str.strip("|")
     rows = rows.assign(feats=inflection)
     look = looks(rows["form"].to_numpy(dtype=object))
     names = rows["upos"] == "PROPN"
-    # Capitals without small letters, and digits, say nothing of gender by their ending.
+    # The endings of capitals without small letters, and of digits, do not show gender.
     taught = {"small": rows[look == "small"], "capital": rows[(look == "capital") & names]}
     if taught["small"].empty:
         raise LexiconError(
@@ -132,7 +130,7 @@ def teaching(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def weighed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each form in lower case with its tags, the share of each tag and its weight."""
+    """Return each form in lower case with its tags, the share of each tag and its weight."""
     rows = rows.assign(form=rows["form"].str.lower(), tag=rows["upos"] + " " + rows["feats"])
     rows = rows.sort_values("lemma", kind="stable").drop_duplicates(["form", "tag"])
     share = 1 / rows.groupby("form")["form"].transform("size").to_numpy()
@@ -143,7 +141,7 @@ def weighed(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """The suffixes of the forms of one shape, shortest first; each is smoothed by the last one."""
+    """Learn the suffixes of the forms of one shape, shortest first, each smoothed by the last."""
     rows = weighed(rows)
     share, weight = rows["share"].to_numpy(), rows["weight"].to_numpy()
     prior = {f"{upos} ": PRIOR * share for upos, share in LIKELY[look].shares.items()}
@@ -178,7 +176,7 @@ def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def weighted_counts(suffix, tag, share, weight, size) -> np.ndarray:
-    """c(s, a): forms by suffix and analysis, weighted by lemma; they sum to the number of forms."""
+    """Return c(s, a): forms by suffix and analysis, weighted by lemma, in sum the forms."""
     cell = suffix * size[1] + tag
     counts = np.bincount(cell, weights=weight, minlength=size[0] * size[1]).reshape(size)
     forms = np.bincount(suffix, weights=share, minlength=size[0])
@@ -186,7 +184,7 @@ def weighted_counts(suffix, tag, share, weight, size) -> np.ndarray:
 
 
 def kept(look: str, names: Sequence[str], shares: np.ndarray, tags: pd.Index) -> pd.DataFrame:
-    """The shares worth keeping, as rows of an index; those of a suffix sum to one."""
+    """Return the shares worth keeping, as rows of an index; those of a suffix sum to one."""
     shares = np.where(shares >= SMALLEST, shares, 0)
     shares /= shares.sum(axis=1, keepdims=True)
     suffix, tag = np.nonzero(shares)
@@ -203,7 +201,7 @@ def kept(look: str, names: Sequence[str], shares: np.ndarray, tags: pd.Index) ->
 
 
 def guesser(request: Request) -> Guesser:
-    """A guesser from the open-class lexicons before it in the chain."""
+    """Return a guesser that learned from the open-class lexicons before it in the chain."""
     teachers = [lexicon for lexicon in request.before if lexicon.name != "closed"]
     if not teachers:
         raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
@@ -215,5 +213,5 @@ def guesser(request: Request) -> Guesser:
 
 
 def learned_guesser(rows: pd.DataFrame, licence: str) -> Guesser:
-    """A guesser from rows of form, lemma, upos and feats, kept in memory only."""
+    """Learn a guesser from rows of form, lemma, upos and feats, kept in memory only."""
     return Guesser(Index("guesser", licence, build(learn(rows))))

@@ -22,8 +22,8 @@ RAREST = 20  # words that must have a letter for it to have an id
 LONGEST = 30  # letters that are read of a word, the last ones
 EMBEDDING, HIDDEN, DROPOUT = 32, 96, 0.2
 BATCH, RATE, MAX_NORM = 256, 4e-3, 1.0
-ASKED = 4096  # words in a batch
-OTHER, END = 0, -1  # the ids of every letter that is rare or unknown, and of what follows a word
+AT_ONCE = 4096  # words that are analysed together
+OTHER, END = 0, -1  # the ids of rare and unknown letters, and of the padding after a word
 
 
 class LetterTagger(nn.Module):
@@ -44,7 +44,7 @@ class LetterTagger(nn.Module):
         self.output = nn.Linear(2 * HIDDEN, tags)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """The logits of the tags, a row for each word of ids."""
+        """Return the logits of the tags, a row for each word of ids."""
         lengths = (ids != END).sum(dim=1)
         letters = self.embedding(ids[:, : lengths.max()].T.clamp(min=OTHER).long())
         packed = pack_padded_sequence(letters, lengths, enforce_sorted=False)
@@ -52,7 +52,7 @@ class LetterTagger(nn.Module):
         return self.output(self.dropout(torch.cat([states[0], states[1]], dim=1)))
 
     def encode(self, words: Sequence[Sequence[str]]) -> torch.Tensor:
-        """The ids of each word's letters: the first, which says its look, and the last ones."""
+        """Return the ids of each word's letters: its look first, then the last ones."""
         ids = np.full((len(words), 1 + LONGEST), END, dtype=np.int16)
         for row, word in zip(ids, words, strict=True):
             kept = [self._id.get(letter, OTHER) for letter in (word[0], *word[1:][-LONGEST:])]
@@ -61,11 +61,11 @@ class LetterTagger(nn.Module):
 
     @torch.inference_mode()
     def shares(self, words: Sequence[Sequence[str]]) -> np.ndarray:
-        """P(tag | word), a row for each word."""
+        """Return P(tag | word), a row for each word."""
         ids = self.encode(words)
         shares = np.empty((len(ids), self.output.out_features), dtype=np.float32)
-        for start in range(0, len(ids), ASKED):
-            part = slice(start, start + ASKED)
+        for start in range(0, len(ids), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
             shares[part] = self(ids[part]).softmax(dim=1).numpy()
         return shares
 
@@ -79,7 +79,7 @@ def train_tagger(
     steps: int,
     seed: int,
 ) -> LetterTagger:
-    """A network of `count` tags, from words drawn by their weights.
+    """Train a network of `count` tags on words drawn by their weights.
 
     A word has one row of `tags` and one of their `shares`, padded with shares of zero. The same
     words, seed and number of threads give the same network.
@@ -117,16 +117,16 @@ class LSTMGuesser(LookGuesser):
         self._upos, self._feats = np.array([tag.split(" ") for tag in tags], dtype=object).T
         # Analyses for a shape without training forms.
         self._settled = {
-            look: np.array([each.shares.get(tag.rstrip(), 0.0) for tag in tags], dtype=np.float32)
-            for look, each in LIKELY.items()
-            if look not in taught and each.shares
+            look: np.array([shares.get(tag.rstrip(), 0.0) for tag in tags], dtype=np.float32)
+            for look, (shares, _) in LIKELY.items()
+            if look not in taught and shares
         }
 
     def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
         shares = self.network.shares(spelled(look, forms))
         for name, settled in self._settled.items():
             shares[look == name] = settled
-        # Of very many tags the likeliest too may be below what is worth keeping.
+        # Of very many tags even the likeliest may have less than SMALLEST.
         shares[shares < np.minimum(SMALLEST, shares.max(axis=1, keepdims=True))] = 0
         shares *= (share / shares.sum(axis=1))[:, None]
         word, tag = np.nonzero(shares)
@@ -139,14 +139,14 @@ class LSTMGuesser(LookGuesser):
 
 
 def spelled(looks: np.ndarray, forms: np.ndarray) -> list[list[str]]:
-    """The look of each form, then its letters, all of them small."""
+    """Return the look of each form, then its letters, all of them small."""
     return [[look, *form.lower()] for look, form in zip(looks, forms, strict=True)]
 
 
 def learned_lstm_guesser(
     rows: pd.DataFrame, licence: str, steps: int = STEPS, seed: int = 0
 ) -> LSTMGuesser:
-    """A guesser from rows of form, lemma, upos and feats, kept in memory only."""
+    """Learn a guesser from rows of form, lemma, upos and feats, kept in memory only."""
     by_look = {look: weighed(taught) for look, taught in teaching(rows).items() if len(taught)}
     rows = pd.concat(by_look, names=["look"]).reset_index("look")
     priors = {f"{upos} " for look in LIKELY.values() for upos in look.shares}

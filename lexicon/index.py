@@ -1,8 +1,10 @@
-"""A lexicon that is a text file: read once into an index, which is memory-mapped from then on.
+"""A lexicon that is a text file: read row by row, and kept as an index that is memory-mapped.
 
 The index is one Arrow file with a row per form, found by the hash of the form. Columns: hash
 (uint64, ascending), form, analyses (a list of lemma, upos, feats, count). Processes share its
 pages. In the cache the file ends with its own hash, which is checked when it is opened.
+
+A reader yields a `LexiconRow` for each analysis. Rows that it cannot read are counted and named.
 """
 
 from __future__ import annotations
@@ -10,26 +12,27 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
+import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from accord.lexicon.analysis import Analysis, Lexicon, Request, plain
-from accord.lexicon.reading import LexiconError, LexiconRow, Report, Skipped
+from accord.lexicon.analysis import Analysis, Lexicon, LexiconError, Request, plain
 
 
 class DeferredModule:
-    """A module that is imported when something of it is first asked for.
+    """A module that is imported at its first use.
 
-    The bundled model is asked without pyarrow. Annotations that name its types are not evaluated
+    The bundled model is queried without pyarrow. Annotations that name its types are not evaluated
     (`from __future__ import annotations`).
     """
 
@@ -43,9 +46,178 @@ class DeferredModule:
 pa = DeferredModule("pyarrow")
 pc = DeferredModule("pyarrow.compute")
 parquet = DeferredModule("pyarrow.parquet")
-
-
 log = logging.getLogger(__name__)
+
+AUXILIARIES = {"avoir", "être"}  # AUX or VERB by their use in Universal Dependencies
+
+
+class BadRow(Exception):
+    """Why a row breaks its file's format."""
+
+
+class LeftOut(Exception):
+    """Why a sound row is no word of a text: an entry of several words, a marker."""
+
+
+class LexiconRow(NamedTuple):
+    """One analysis of one form, as a reader yields it."""
+
+    form: str
+    lemma: str
+    upos: str
+    feats: str = ""
+    count: float = 1.0
+
+
+class Skipped(NamedTuple):
+    """The number of rows left out for one reason, and the first of them: `file:line: text`."""
+
+    reason: str
+    count: int
+    example: str
+
+    def __str__(self) -> str:
+        rows = "row" if self.count == 1 else "rows"
+        such_as = "" if self.count == 1 else "the first is "
+        return f"{self.count:,} {rows} left out: {self.reason}; {such_as}{self.example}"
+
+
+class Report:
+    """Collects the rows of one file that a reader leaves out; in strict mode a bad one raises."""
+
+    def __init__(self, path: Path, strict: bool = False):
+        self.path = path
+        self.strict = strict
+        self.line = 0  # that is being parsed
+        self._skipped: dict[str, Skipped] = {}  # by reason
+
+    def bad(self, line: int, reason: str, text: str) -> None:
+        """Count a row that breaks the format."""
+        if self.strict:
+            raise LexiconError(f"{self.path}:{line}: {reason}: {text!r}")
+        self.left_out(line, reason, text)
+
+    def left_out(self, line: int, reason: str, text: str) -> None:
+        """Count a sound row that is no word of a text."""
+        first = Skipped(reason, 0, f"{self.path.name}:{line}: {text}")
+        skipped = self._skipped.get(reason, first)
+        self._skipped[reason] = skipped._replace(count=skipped.count + 1)
+
+    def skipped(self) -> tuple[Skipped, ...]:
+        return tuple(self._skipped.values())
+
+
+# Characters that no word has: control characters (tabs separate columns) and line ends.
+NOT_TEXT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def lines(
+    path: Path, report: Report, encoding: str = "utf-8", cut_short: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a file, without their ends. A line that is not text is reported.
+
+    With `cut_short`, so is a last line without an end: published files end with a line end.
+    """
+    number = 0
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                line = raw.decode(encoding).rstrip("\r\n")
+            except UnicodeDecodeError:
+                fault = f"expected {encoding.upper()}, found other bytes"
+                line = raw.decode(encoding, "backslashreplace").rstrip("\r\n")
+            else:
+                line = line.removeprefix("\ufeff") if number == 1 else line
+                fault = _fault(line, raw, encoding)
+            if cut_short and not raw.endswith(b"\n"):
+                fault = "the file ends inside this line: a download cut short"
+            if fault:
+                report.bad(number, fault, line)
+            else:
+                yield number, line
+    if not number:
+        raise LexiconError(f"{path}: the file is empty")
+
+
+def _fault(line: str, raw: bytes, encoding: str) -> str | None:
+    """Say why a line is not text although it could be decoded."""
+    if control := NOT_TEXT.search(line):
+        return f"the character {control.group()!r} is in no word"
+    if encoding == "utf-8" or raw.isascii():
+        return None
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return f"the line is UTF-8, expected {encoding}"  # which has no letters that look like UTF-8
+
+
+def rows(
+    numbered: Iterable[tuple[int, str]], report: Report, parse: Callable[[str], list[LexiconRow]]
+) -> Iterator[LexiconRow]:
+    """Yield the rows that `parse` returns for each line; lines that it rejects are reported."""
+    for number, line in numbered:
+        report.line = number
+        try:
+            yield from parse(line)
+        except BadRow as fault:
+            report.bad(number, str(fault), line)
+        except LeftOut as reason:
+            report.left_out(number, str(reason), line)
+        except KeyError as tag:  # which a reader's tables do not have
+            report.bad(number, f"unknown tag {tag}", line)
+
+
+def columns(line: str, count: int) -> list[str]:
+    """Split a line at its tabs."""
+    cells = line.split("\t")
+    if len(cells) != count:
+        raise BadRow(f"{count} columns expected, {len(cells)} found")
+    return cells
+
+
+def check_word(form: str, lemma: str) -> None:
+    if not form or not lemma:
+        raise BadRow("no form or no lemma")
+    if " " in form:
+        raise LeftOut("an entry of several words")
+
+
+def with_auxiliary(rows: list[LexiconRow]) -> list[LexiconRow]:
+    """Return the rows of a word; avoir and être also as AUX, which some lexicons lack."""
+    verbs = (row for row in rows if row.upos == "VERB" and row.lemma in AUXILIARIES)
+    return [*rows, *(row._replace(upos="AUX") for row in verbs)]
+
+
+def header(path: Path, numbered: Iterator[tuple[int, str]]) -> str:
+    """Return the first line of a file, which must be readable for any other to be."""
+    number, line = next(numbered, (0, ""))
+    if number != 1:
+        raise LexiconError(f"{path}:1: the header cannot be read")
+    return line
+
+
+def check_names(path: Path, names: Sequence[str], required: Sequence[str]) -> None:
+    """Reject a header that lacks a required column or names one twice."""
+    lacking = [name for name in required if name not in names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if lacking or twice:
+        fault = f"no column {', '.join(lacking)}" if lacking else f"twice {', '.join(twice)}"
+        raise LexiconError(
+            f"{path}:1: {fault}; the header must name {', '.join(required)}, "
+            f"it names {', '.join(names)}"
+        )
+
+
+def amount(text: str) -> float:
+    """Parse a count or a frequency."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf or "_" in text:
+        raise BadRow(f"expected a number from 0, got {text!r}")
+    return value
 
 
 def hashes(forms: np.ndarray) -> np.ndarray:
@@ -57,6 +229,7 @@ SEAL = hashlib.sha256().digest_size  # bytes at the end of a cached file: the ha
 ABANDONED = 3600  # seconds after which a file that is being written was left by a killed process
 MEANING = r"(?:^|\|)Sem=[^|]*"
 PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # tells whether the hash is the same
+TEXTS = ("lemma", "upos", "feats")
 
 
 class Index(Lexicon):
@@ -70,14 +243,14 @@ class Index(Lexicon):
         self.licence = licence
         about = json.loads((table.schema.metadata or {}).get(b"accord", "{}"))
         self.lowercase = about.get("lowercase", False)
-        self.skipped = tuple(Skipped(*each) for each in about.get("skipped", ()))
+        self.skipped = tuple(Skipped(*values) for values in about.get("skipped", ()))
         self._hash = table["hash"].chunk(0).to_numpy()
         self._forms = table["form"].chunk(0)
         self._analyses = table["analyses"].chunk(0)
 
     @classmethod
     def open(cls, name: str, licence: str, content: pa.Buffer, key: str | None = None) -> Index:
-        """The index of an Arrow file, which is neither copied nor read here."""
+        """Return the index of an Arrow file, which is neither copied nor read here."""
         index = cls(name, licence, pa.ipc.open_file(pa.BufferReader(content)).read_all())
         index.content, index.key = content, key
         return index
@@ -89,7 +262,7 @@ class Index(Lexicon):
         return iter(self._forms.to_pylist())
 
     def positions(self, forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the forms are known, and the row of each of those."""
+        """Return which of the forms are known, and the row of each of those."""
         if self.lowercase:
             forms = np.array([form.lower() for form in forms], dtype=object)
         wanted = hashes(forms)
@@ -110,24 +283,24 @@ class Index(Lexicon):
         return rows
 
     def entries(self, forms: np.ndarray) -> pd.DataFrame:
-        """The entries of each form: word, lemma, upos, feats, count."""
-        return self.at(*self.positions(forms))
+        """Return the entries of each form: word, lemma, upos, feats, count."""
+        return self.take(*self.positions(forms))
 
-    def at(self, word: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
-        """The entries at some rows of the index; `word` is the position of the form asked for."""
+    def take(self, word: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
+        """Return the entries in some rows of the index, each row asked for by a word."""
         lists = self._analyses.take(pa.array(rows))
         entries = pc.list_flatten(lists)
-        texts = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
         # Taken rather than cast: a cast would decode the dictionary of the whole lexicon. Large
         # strings, as the analyses of many forms may have more than 2 GiB together.
+        encoded = {name: pc.struct_field(entries, name) for name in TEXTS}
         texts = {
             name: text.dictionary.cast(pa.large_string()).take(text.indices)
-            for name, text in texts.items()
+            for name, text in encoded.items()
         }
-        found = pa.table(texts).to_pandas()
-        found.insert(0, "word", word[pc.list_parent_indices(lists).to_numpy()])
-        found["count"] = pc.struct_field(entries, "count").to_numpy()
-        return found
+        table = pa.table(texts).to_pandas()
+        table.insert(0, "word", word[pc.list_parent_indices(lists).to_numpy()])
+        table["count"] = pc.struct_field(entries, "count").to_numpy()
+        return table
 
     def exact(self, form: str) -> tuple[Analysis, ...]:
         form = form.lower() if self.lowercase else form
@@ -135,13 +308,13 @@ class Index(Lexicon):
         if row == len(self) or self._forms[row].as_py() != form:
             return ()
         entries = self._analyses[row].as_py()
-        return tuple(Analysis(each["lemma"], each["upos"], each["feats"]) for each in entries)
+        return tuple(Analysis(*(entry[name] for name in TEXTS)) for entry in entries)
 
     def frequency(self, forms: Sequence[str]) -> np.ndarray:
-        """How often each form occurs in the lexicon's own corpus, over its analyses; 0 if never."""
+        """Return how often each form occurs in the lexicon's own corpus, over its analyses."""
         forms = np.asarray(forms, dtype=object)
-        found = self.entries(forms)
-        return np.bincount(found["word"], weights=found["count"], minlength=len(forms))
+        entries = self.entries(forms)
+        return np.bincount(entries["word"], weights=entries["count"], minlength=len(forms))
 
 
 def cache_folder() -> Path:
@@ -150,113 +323,25 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, make: Callable[[], pa.Table]) -> pa.Buffer:
-    """The Arrow file of a name in the cache; it is made if it is missing or damaged.
+    """Return the Arrow file of a name in the cache; it is made if it is missing or damaged.
 
     Where the cache cannot be written, the file is kept in memory.
     """
     path = cache_folder() / f"{name}.index"
     if path.is_file() and path.stat().st_size > SEAL:
         content = mapped(path)
-        if _seal_holds(content):
+        view = memoryview(content)  # of signed bytes, which never equal those of a hash
+        if hashlib.sha256(view[:-SEAL]).digest() == bytes(view[-SEAL:]):
             return content.slice(0, content.size - SEAL)
-    content = _arrow_file(make())
+    table, sink = make(), pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    content = sink.getvalue()
     try:
         _keep(content, path)
     except OSError as error:
         log.warning("%s is not kept, so the next command makes it again: %s", path, error.strerror)
     return content
-
-
-def mapped(path: Path) -> pa.Buffer:
-    """The bytes of a file, which stay on disk until they are read."""
-    with pa.memory_map(str(path)) as file:
-        return file.read_buffer()
-
-
-def _seal_holds(content: pa.Buffer) -> bool:
-    """Whether a file ends with the hash of what precedes it."""
-    view = memoryview(content)  # of signed bytes, which never equal those of a hash
-    return hashlib.sha256(view[:-SEAL]).digest() == bytes(view[-SEAL:])
-
-
-def compiled(
-    path: Path,
-    read: Callable[[Path, Report], Iterator[LexiconRow]],
-    version: int,
-    read_by: Sequence[Path],
-    *,
-    lowercase: bool,
-    strict: bool,
-) -> tuple[str, pa.Buffer]:
-    """A text file's index and the key of its content.
-
-    It is made if there is none yet for this text and this version of `read`.
-    """
-
-    def make() -> pa.Table:
-        report = Report(path, strict)
-        table = build(read(path, report), lowercase)
-        if not len(table):
-            reasons = "; ".join(f"{each.reason} ({each.example})" for each in report.skipped())
-            raise LexiconError(f"{path}: no row could be read: {reasons or 'it has none'}")
-        about = {"lowercase": lowercase, "skipped": report.skipped()}
-        return table.replace_schema_metadata({"accord": json.dumps(about)})
-
-    reader = f"{read.__module__}.{read.__qualname__} {version}"
-    key = fingerprint([path, *read_by], reader, f"lowercase {lowercase}", f"strict {strict}")
-    key = f"{path.stem}-{key}"
-    return key, cached(key, make)
-
-
-def fingerprint(files: Sequence[Path], *words: str) -> str:
-    """Changes with the files, the words, the version of the index and the hash of a form."""
-    parts = [f"{PROBE} {VERSION} {words}".encode()]
-    for file in files:
-        with file.open("rb") as opened:
-            parts.append(hashlib.file_digest(opened, "sha256").digest())
-    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
-
-
-def build(rows: Iterator[LexiconRow] | pd.DataFrame, lowercase: bool = False) -> pa.Table:
-    """Rows gathered by form; the same analysis twice is one, with the counts added."""
-    data = pd.DataFrame(rows, columns=LexiconRow._fields)
-    data["form"] = data["form"].map(plain)
-    if lowercase:
-        data["form"] = data["form"].map(str.lower)  # Arrow's own differs from it in İ and Σ
-    data = _with_meaning(data)
-    keys = ["form", "lemma", "upos", "feats"]
-    data = data.groupby(keys, sort=False, observed=True)["count"].sum().reset_index()
-    data["hash"] = hashes(data["form"].to_numpy(dtype=object))
-    data = data.sort_values("hash", kind="stable")
-    first = np.flatnonzero(~data["form"].eq(data["form"].shift()))
-    entries = pa.StructArray.from_arrays(
-        [
-            *(pa.array(data[name], pa.string()).dictionary_encode() for name in keys[1:]),
-            pa.array(data["count"], pa.float32()),
-        ],
-        names=[*keys[1:], "count"],
-    )
-    lists = pa.ListArray.from_arrays(pa.array([*first, len(data)], pa.int32()), entries)
-    forms = pa.array(data["form"].iloc[first], pa.string())
-    return pa.table({"hash": data["hash"].iloc[first].to_numpy(), "form": forms, "analyses": lists})
-
-
-def _with_meaning(data: pd.DataFrame) -> pd.DataFrame:
-    """Leave out an analysis if another one is the same with a meaning (Sem)."""
-    means = data["feats"].str.contains("Sem=", regex=False)
-    if not means.any():
-        return data
-    bare = data["feats"][means].str.replace(MEANING, "", regex=True).str.strip("|")
-    said = data[means].assign(feats=bare)[["form", "lemma", "upos", "feats"]].drop_duplicates()
-    again = data.merge(said, how="left", indicator=True)["_merge"].eq("both").to_numpy()
-    return data[~again | means.to_numpy()]
-
-
-def _arrow_file(table: pa.Table) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 def _keep(content: pa.Buffer, target: Path) -> None:
@@ -273,6 +358,56 @@ def _keep(content: pa.Buffer, target: Path) -> None:
         Path(name).replace(target)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def mapped(path: Path) -> pa.Buffer:
+    """Return the bytes of a file, which stay on disk until they are read."""
+    with pa.memory_map(str(path)) as file:
+        return file.read_buffer()
+
+
+def fingerprint(files: Sequence[Path], *words: str) -> str:
+    """Return a hash of the files, the words, the version of the index and the hash of a form."""
+    parts = [f"{PROBE} {VERSION} {words}".encode()]
+    for path in files:
+        with path.open("rb") as file:
+            parts.append(hashlib.file_digest(file, "sha256").digest())
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+
+
+def build(rows: Iterator[LexiconRow] | pd.DataFrame, lowercase: bool = False) -> pa.Table:
+    """Gather rows by form; the same analysis twice is one, with the counts added."""
+    data = pd.DataFrame(rows, columns=LexiconRow._fields)
+    data["form"] = data["form"].map(plain)
+    if lowercase:
+        data["form"] = data["form"].map(str.lower)  # Arrow's own differs from it in İ and Σ
+    data = _with_meaning(data)
+    keys = ["form", *TEXTS]
+    data = data.groupby(keys, sort=False, observed=True)["count"].sum().reset_index()
+    data["hash"] = hashes(data["form"].to_numpy(dtype=object))
+    data = data.sort_values("hash", kind="stable")
+    first = np.flatnonzero(~data["form"].eq(data["form"].shift()))
+    entries = pa.StructArray.from_arrays(
+        [
+            *(pa.array(data[name], pa.string()).dictionary_encode() for name in TEXTS),
+            pa.array(data["count"], pa.float32()),
+        ],
+        names=[*TEXTS, "count"],
+    )
+    lists = pa.ListArray.from_arrays(pa.array([*first, len(data)], pa.int32()), entries)
+    forms = pa.array(data["form"].iloc[first], pa.string())
+    return pa.table({"hash": data["hash"].iloc[first].to_numpy(), "form": forms, "analyses": lists})
+
+
+def _with_meaning(data: pd.DataFrame) -> pd.DataFrame:
+    """Leave out an analysis if another one is the same with a meaning (Sem)."""
+    has_meaning = data["feats"].str.contains("Sem=", regex=False)
+    if not has_meaning.any():
+        return data
+    bare = data["feats"][has_meaning].str.replace(MEANING, "", regex=True).str.strip("|")
+    bare = data[has_meaning].assign(feats=bare)[["form", *TEXTS]].drop_duplicates()
+    is_bare = data.merge(bare, how="left", indicator=True)["_merge"].eq("both").to_numpy()
+    return data[~is_bare | has_meaning.to_numpy()]
 
 
 @dataclass(frozen=True)
@@ -293,19 +428,30 @@ class TextLexicon:
         return self.open(path, lowercase=request.lowercase, strict=request.strict)
 
     def path(self, folder: Callable[[str], Path]) -> Path:
-        """The path of its file; `folder` returns the folder of a source's data."""
+        """Return the path of its file; `folder` returns the folder of a source's data."""
         return folder(self.source) / self.file if self.source else Path(self.file)
 
     def files(self, folder: Callable[[str], Path]) -> list[Path]:
-        """All files that its answers depend on."""
+        """Return all files that its answers depend on."""
         return [self.path(folder), *self.read_by]
 
     def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
+        """Return the index of a file, made if there is none yet of this text by this reader."""
         if not path.is_file():
             raise LexiconError(f"lexicon {self.name}: no file {path}")
-        key, content = compiled(
-            path, self.read, self.version, self.read_by, lowercase=lowercase, strict=strict
-        )
-        lexicon = Index.open(self.name, self.licence, content, key)
+
+        def make() -> pa.Table:
+            report = Report(path, strict)
+            table = build(self.read(path, report), lowercase)
+            if not len(table):
+                reasons = "; ".join(f"{row.reason} ({row.example})" for row in report.skipped())
+                raise LexiconError(f"{path}: no row could be read: {reasons or 'it has none'}")
+            about = {"lowercase": lowercase, "skipped": report.skipped()}
+            return table.replace_schema_metadata({"accord": json.dumps(about)})
+
+        reader = f"{self.read.__module__}.{self.read.__qualname__} {self.version}"
+        settings = (f"lowercase {lowercase}", f"strict {strict}")
+        key = f"{path.stem}-{fingerprint([path, *self.read_by], reader, *settings)}"
+        lexicon = Index.open(self.name, self.licence, cached(key, make), key)
         lexicon.of_text = self.of_text
         return lexicon

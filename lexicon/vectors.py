@@ -1,8 +1,8 @@
-"""Word vectors of a published file: the spellings that are needed, and their rows of numbers.
+"""Read the vectors of some words from a published file.
 
-Three forms are read: spaCy's (keys are hashes of the words, and many words share a row), the text
+Three formats are read: spaCy's (keys are hashes of the words, and many words share a row), the text
 of word2vec and fastText (`.vec`, compressed or not), and two arrays, the forms and their vectors.
-Vectors also make classes of words, by k-means.
+K-means clusters the vectors.
 """
 
 import bz2
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.lexicon.reading import LexiconError
+from accord.lexicon.analysis import LexiconError
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
@@ -27,14 +27,14 @@ class VectorFile(NamedTuple):
     row: Mapping[str, int]
 
 
-def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> VectorFile:
+def read_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> VectorFile:
     """Read the vectors of a spaCy model: the files `vectors` and `key2row`."""
     from srsly import msgpack_loads  # which takes a while, and no other source needs it
 
     try:
         row_of = msgpack_loads(keys.read_bytes())
         sound = all(type(key) is int and type(row) is int for key, row in row_of.items())
-    except Exception as error:  # msgpack raises what it likes at a damaged file
+    except Exception as error:  # msgpack may raise anything at a damaged file
         raise LexiconError(f"{keys} cannot be read: {error}") from None
     rows = matrix.shape[0] if matrix.ndim else 0
     if not sound or not all(0 <= row < rows for row in row_of.values()):
@@ -43,7 +43,7 @@ def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> VectorFil
     return _checked(matrix, {form: row_of[key] for form, key in hashed if key in row_of}, keys)
 
 
-def of_arrays(
+def read_arrays(
     forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path: Path
 ) -> VectorFile:
     """Read two arrays: N texts and N × D numbers. Of equal forms the first counts."""
@@ -70,26 +70,26 @@ def _described(array: np.ndarray) -> str:
     return f"an array {' × '.join(map(str, array.shape)) or 'of no dimension'} of {array.dtype}"
 
 
-def of_text(path: Path, wanted: Sequence[str]) -> VectorFile:
+def read_text(path: Path, wanted: Sequence[str]) -> VectorFile:
     """Read a text: a line with the numbers of words and dimensions, then one line per word.
 
     Only the lines of wanted words are kept, so that a file of millions takes no more memory.
     """
     numbered = _lines(path)
     count, dimensions = _header(path, next(numbered, (1, "")))
-    lacking, found, row, number = {*wanted}, [], {}, 1
+    lacking, rows, row_of, number = {*wanted}, [], {}, 1
     for number, line in numbered:
         form, *numbers = line.rstrip(" ").rsplit(" ", dimensions)
         if len(numbers) != dimensions:
             raise LexiconError(f"{path}:{number}: expected a word and {dimensions} numbers")
         if form in lacking:  # of two lines of one word the first is taken
             lacking.remove(form)
-            row[form] = len(found)
-            found.append(_numbers(path, number, numbers))
+            row_of[form] = len(rows)
+            rows.append(_numbers(path, number, numbers))
     if number - 1 != count:
         raise LexiconError(f"{path}: expected {count:,} words, found {number - 1:,}")
-    matrix = np.array(found, np.float32).reshape(len(found), dimensions)
-    return _checked(matrix, row, path)
+    matrix = np.array(rows, np.float32).reshape(len(rows), dimensions)
+    return _checked(matrix, row_of, path)
 
 
 def _header(path: Path, first: tuple[int, str]) -> tuple[int, int]:
@@ -106,14 +106,14 @@ def _header(path: Path, first: tuple[int, str]) -> tuple[int, int]:
 
 def _numbers(path: Path, number: int, numbers: Sequence[str]) -> np.ndarray:
     try:
-        with np.errstate(over="ignore"):  # what is too large is found to be infinite
+        with np.errstate(over="ignore"):  # a number that is too large becomes infinite
             return np.array(numbers, np.float32)
     except ValueError as error:
         raise LexiconError(f"{path}:{number}: expected numbers: {error}") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a UTF-8 file; only a line feed ends one."""
+    """Yield the numbered lines of a UTF-8 file; only a line feed ends one."""
     number = 0
     try:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
@@ -133,7 +133,7 @@ MURMUR_SEED = np.uint64(1)  # spaCy's
 
 
 def string_hashes(words: Sequence[str]) -> np.ndarray:
-    """MurmurHash64A (Appleby 2008) of each word's UTF-8 bytes, by which spaCy's files know it.
+    """Return MurmurHash64A (Appleby 2008) of each word's UTF-8 bytes: its key in spaCy's files.
 
     Words of one length are hashed side by side.
     """
@@ -141,19 +141,19 @@ def string_hashes(words: Sequence[str]) -> np.ndarray:
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     hashes = np.zeros(len(encoded), np.uint64)
     for length in np.unique(lengths).tolist():
-        these = np.flatnonzero(lengths == length)
-        padded = b"".join(encoded[each].ljust(-(-length // 8) * 8, b"\0") for each in these)
-        blocks = np.frombuffer(padded, "<u8").reshape(len(these), -1)
-        hashes[these] = _of_blocks(blocks, length)
+        chosen = np.flatnonzero(lengths == length)
+        padded = b"".join(encoded[word].ljust(-(-length // 8) * 8, b"\0") for word in chosen)
+        blocks = np.frombuffer(padded, "<u8").reshape(len(chosen), -1)
+        hashes[chosen] = _hashed(blocks, length)
     return hashes
 
 
-def _of_blocks(blocks: np.ndarray, length: int) -> np.ndarray:
-    """Rows of eight bytes each; products and sums are modulo 2⁶⁴."""
+def _hashed(blocks: np.ndarray, length: int) -> np.ndarray:
+    """Hash rows of blocks of eight bytes; products and sums are modulo 2⁶⁴."""
     hashed = np.full(len(blocks), MURMUR_SEED ^ _times(np.uint64(length)))
     for place, block in enumerate(blocks.T, start=1):
-        whole = place * 8 <= length  # the last bytes are taken as they are
-        hashed = _times(hashed ^ (_times(_folded(_times(block))) if whole else block))
+        is_whole = place * 8 <= length  # the last bytes are taken as they are
+        hashed = _times(hashed ^ (_times(_folded(_times(block))) if is_whole else block))
     return _folded(_times(_folded(hashed)))
 
 
@@ -170,10 +170,10 @@ PASSES = 25  # of k-means
 
 
 def kmeans(vectors: np.ndarray, classes: int) -> np.ndarray:
-    """The class of each row, from 0: that of the nearest centre, its members' mean (Lloyd).
+    """Return the class of each row, from 0: that of the nearest centre, its members' mean (Lloyd).
 
-    A row counts by its direction, as the length of a word's vector tells little but how frequent
-    the word is. Centres begin at rows drawn at random, the same for the same vectors.
+    Rows are scaled to length 1, as the length of a word's vector shows little but its frequency.
+    Centres begin at rows drawn at random, the same for the same vectors.
     """
     if len(vectors) <= classes:
         return np.arange(len(vectors))
@@ -182,8 +182,8 @@ def kmeans(vectors: np.ndarray, classes: int) -> np.ndarray:
     centres = rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:classes])]
     nearest = np.full(len(rows), -1)
     for _ in range(PASSES):
-        before, nearest = nearest, _nearest(rows, centres)
-        if np.array_equal(before, nearest):
+        former, nearest = nearest, _nearest(rows, centres)
+        if np.array_equal(former, nearest):
             break
         sizes = np.bincount(nearest, minlength=classes)
         order = np.argsort(nearest, kind="stable")
@@ -195,7 +195,7 @@ def kmeans(vectors: np.ndarray, classes: int) -> np.ndarray:
 
 
 def _nearest(rows: np.ndarray, centres: np.ndarray, at_once: int = 4096) -> np.ndarray:
-    """The centre at the smallest distance |c|² − 2·r·c + |r|², of equal ones the first."""
+    """Return the centre at the smallest distance |c|² − 2·r·c + |r|², of equal ones the first."""
     lengths = (centres**2).sum(axis=1)
     parts = [
         (lengths - 2 * rows[start : start + at_once] @ centres.T).argmin(axis=1)

@@ -32,11 +32,10 @@ import pyarrow.parquet as pq
 from safetensors.numpy import load_file
 
 import accord
-from accord.lexicon import guesser, index
+from accord.lexicon import guesser, index, ladl, lexique, tables, unimorph
 from accord.lexicon.analysis import everything
 from accord.lexicon.closed import Closed
-from accord.lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
-from accord.lexicon.reading import Report
+from accord.lexicon.index import Report
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.artefact import hash_of_value
 from accord.pipeline.run.run import WHOLE_RUN, Run
@@ -79,20 +78,20 @@ LINES = {
     ),
     "unimorph": (unimorph.unimorph, "aller\tva\tV;IND;PRS;3;SG\nchat\tchats\tN;PL\n"),
     "gsd-lexicon": (
-        treebank.gsd,
+        tables.gsd,
         "chats\tchat\tNOUN\tGender=Masc|Number=Plur\t3\ndu\t_\t_\t_\t9\n",
     ),
     "gsd-contracted": (
-        treebank.gsd_contracted,
+        tables.gsd_contracted,
         "chat\tchat\tNOUN\tGender=Masc\t3\ndu\t_\t_\t_\t9\n",
     ),
     "treebank:text.conllu": (
-        treebank.treebank(Path("text.conllu")),
+        tables.treebank(Path("text.conllu")),
         "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n"
         "2\tle\tle\tDET\t_\tGender=Masc|Number=Sing\t1\tdet\t_\t_\n",
     ),
     "words.csv": (
-        table.table(Path("words.csv")),
+        tables.user_table(Path("words.csv")),
         'upos,form,count,feats,lemma\nNOUN,"x,y",3,_,z\n',
     ),
 }
@@ -130,8 +129,8 @@ def of_readers() -> Entries:
             path = Path(folder) / Path(lexicon.file).name
             path.write_text(text, encoding="utf-8")
             found[name] = _reader(lexicon.version, list(lexicon.read(path, Report(path))))
-    path = Path(table.tiny.file)
-    rows = list(table.tiny.read(path, Report(path)))
+    path = Path(tables.tiny.file)
+    rows = list(tables.tiny.read(path, Report(path)))
     found["the index"] = _reader(index.VERSION, index.build(iter(rows)).to_pydict())
     # The closed classes are in no index, so that no version but that of `analyse` counts.
     found["closed"] = _reader(0, everything(Closed()).to_dict("list"))

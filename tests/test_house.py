@@ -19,7 +19,6 @@ ONLY_TRAINING = {"torch", "numpy", "safetensors"}
 
 # A package imports only packages to its left; (top) stands for the modules beside them.
 ORDER = {
-    "lexicon": "(top) dictionaries",
     "models": "common (top)",
     "pipeline": "base (top) data evaluation model ask stages config run correct page study "
     "integrations cli",

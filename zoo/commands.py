@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from accord.corpora.sources import read_words
-from accord.lexicon.dictionaries.homophones import Homophones
+from accord.lexicon.homophones import Homophones
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.agree import Limit, Split

@@ -33,7 +33,7 @@ import numpy as np
 
 from accord.corpora.text import lines, parse_line
 from accord.errors import AccordError
-from accord.lexicon.dictionaries.homophones import Homophones
+from accord.lexicon.homophones import Homophones
 from accord.models.common.files import whole
 from accord.pipeline.ask.scorer import Scorer
 
@@ -354,7 +354,7 @@ class Channel:
     def _heard(self, word: str) -> dict[str, float]:
         """The other words that a word may become, and their costs."""
         typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
-        heard = typed | dict.fromkeys(self.homophones.of(word), 0.0)
+        heard = typed | dict.fromkeys(self.homophones.sounding_like(word), 0.0)
         return {other: cost for other, cost in heard.items() if other in self.vocabulary}
 
     def typed(self, word: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from accord.lexicon.dictionaries.homophones import Homophones
+from accord.lexicon.homophones import Homophones
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.model.readings import Reading, Readings
 
@@ -133,7 +133,7 @@ class Candidates:
         """The single words that may be meant by a word, each with the kinds of the change."""
         if word not in self._found:
             forms = self._forms(word)
-            alike = [*self.homophones.of(word), *_written_for(word)]
+            alike = [*self.homophones.sounding_like(word), *_written_for(word)]
             others = sorted({*forms, *(each for each in alike if each in self.known)} - {word})
             self._found[word] = {
                 other: self._kinds(word, other, forms.get(other, []))

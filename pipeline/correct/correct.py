@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from accord.corpora.detokenise import spans
-from accord.lexicon.dictionaries.homophones import Homophones
+from accord.lexicon.homophones import Homophones
 from accord.pipeline.ask.context import split_texts
 from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, label
 from accord.pipeline.ask.scorer import Scorer, tokens

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from accord import lexicon
+from accord.lexicon.analysis import LexiconError
 from accord.lexicon.chain import SAVED, files, open_saved
-from accord.lexicon.reading import LexiconError
 from accord.models.common.files import load_json
 from accord.pipeline.base.artefact import hash_of_file
 from accord.pipeline.base.names import CHAIN, UNKNOWN, UNKNOWN_ID

@@ -71,11 +71,11 @@ def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVector
 def _read(paths: list[Path], wanted: list[str]) -> vectors.VectorFile:
     path = paths[0]
     if len(paths) == 2:
-        return vectors.of_spacy(load_array(path), paths[1], wanted)
+        return vectors.read_spacy(load_array(path), paths[1], wanted)
     if path.suffix == ".npz":
         arrays = load_arrays(path, ("forms", "vectors"))
-        return vectors.of_arrays(arrays["forms"], arrays["vectors"], wanted, path)
-    return vectors.of_text(path, wanted)
+        return vectors.read_arrays(arrays["forms"], arrays["vectors"], wanted, path)
+    return vectors.read_text(path, wanted)
 
 
 def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:

@@ -15,8 +15,8 @@ from accord.errors import AccordError
 from accord.lexicon.analysis import FEATURES, feature_names
 from accord.lexicon.chain import BUILT_IN, FROM_PATH, TABLES
 from accord.lexicon.chain import files as lexicon_files
-from accord.lexicon.dictionaries.table import read_table
-from accord.lexicon.reading import Report
+from accord.lexicon.index import Report
+from accord.lexicon.tables import read_table
 from accord.models.common.checks import expect, nearest
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files

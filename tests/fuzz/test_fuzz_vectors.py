@@ -9,7 +9,7 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.lexicon.vectors import VectorFile, of_arrays, of_spacy, of_text
+from accord.lexicon.vectors import VectorFile, read_arrays, read_spacy, read_text
 from accord.models.common.arrays import load_arrays
 from accord.pipeline.data.word_vectors import find, reduced
 
@@ -38,7 +38,7 @@ def test_texts(cases, tmp_path):
     path = tmp_path / "words.vec"
 
     def check(data: bytes) -> None:
-        found = outcome(lambda path: of_text(path, FORMS), path, data)
+        found = outcome(lambda path: read_text(path, FORMS), path, data)
         if found is not None:
             sound(found)
 
@@ -51,7 +51,7 @@ def test_arrays(cases, tmp_path):
 
     def read(path):
         arrays = load_arrays(path, ("forms", "vectors"))
-        return of_arrays(arrays["forms"], arrays["vectors"], FORMS, path)
+        return read_arrays(arrays["forms"], arrays["vectors"], FORMS, path)
 
     def check(data: bytes) -> None:
         found = outcome(read, path, data)
@@ -110,7 +110,7 @@ def test_spacys_keys(cases, tmp_path):
     keys = msgpack_dumps({hash_string(form): row for row, form in enumerate(FORMS)})
 
     def check(data: bytes) -> None:
-        found = outcome(lambda path: of_spacy(MATRIX, path, FORMS), path, data)
+        found = outcome(lambda path: read_spacy(MATRIX, path, FORMS), path, data)
         if found is not None:
             sound(found)
 

@@ -118,7 +118,7 @@ def test_a_treebank_teaches_the_guesser_and_says_nothing_itself(tmp_path):
 
 
 PLUGIN = """
-from accord.lexicon.reading import LexiconRow
+from accord.lexicon.index import LexiconRow
 from accord.lexicon.index import TextLexicon
 
 def read(path, report):

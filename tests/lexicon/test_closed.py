@@ -3,8 +3,8 @@
 import pytest
 
 from accord.lexicon.closed import SIGNS, WORDS, Closed, signs, words
-from accord.lexicon.dictionaries.table import read_table
-from accord.lexicon.reading import Report
+from accord.lexicon.index import Report
+from accord.lexicon.tables import read_table
 
 UPOS_OF = {
     "du": {"ADP", "DET"},

@@ -1,12 +1,13 @@
 """Guesses: proper distributions, the same for words the lexicon has and for others."""
 
+from pkgutil import resolve_name
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from accord import lexicon
 from accord.lexicon.analysis import everything
-from accord.lexicon.chain import imported
 from accord.lexicon.closed import looks
 from accord.lexicon.evaluation import LEARNERS, compare_guessers, held_out
 from accord.lexicon.guesser import learned_guesser
@@ -71,7 +72,7 @@ def test_an_ending_says_nothing_of_what_a_word_means():
     pd.testing.assert_frame_equal(*guesses)
 
 
-@pytest.mark.parametrize("learned", [*map(imported, LEARNERS.values())], ids=LEARNERS)
+@pytest.mark.parametrize("learned", [*map(resolve_name, LEARNERS.values())], ids=LEARNERS)
 def test_a_lexicon_of_names_alone_is_refused(learned):
     names = pd.DataFrame(
         [("Zorglub", "Zorglub", "PROPN", "Number=Sing")],

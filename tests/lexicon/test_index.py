@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from accord import lexicon
 from accord.corpora.tokenise import normalise
-from accord.lexicon.analysis import plain
-from accord.lexicon.dictionaries.treebank import read_contracted, treebank
-from accord.lexicon.index import Index, build, cache_folder
-from accord.lexicon.reading import LexiconError, LexiconRow
+from accord.lexicon.analysis import LexiconError, plain
+from accord.lexicon.index import Index, LexiconRow, build, cache_folder
+from accord.lexicon.tables import read_contracted, treebank
 
 words = st.text(min_size=1, max_size=6)
 rows = st.lists(

@@ -4,11 +4,11 @@ import pytest
 
 from accord import lexicon
 from accord.lexicon import LexiconError
-from accord.lexicon.dictionaries.ladl import parse_dela, read_dela, read_lefff
-from accord.lexicon.dictionaries.lexique import read_lexique
-from accord.lexicon.dictionaries.treebank import read_conllu
-from accord.lexicon.dictionaries.unimorph import read_unimorph
-from accord.lexicon.reading import Report
+from accord.lexicon.index import Report
+from accord.lexicon.ladl import parse_dela, read_dela, read_lefff
+from accord.lexicon.lexique import read_lexique
+from accord.lexicon.tables import read_conllu
+from accord.lexicon.unimorph import read_unimorph
 
 HEADER = "form\tlemma\tupos\tfeats\n"
 GOOD = "blog\tblog\tNOUN\tGender=Masc|Number=Sing\n"

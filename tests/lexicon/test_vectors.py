@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import hash_string
 
-from accord.lexicon.reading import LexiconError
-from accord.lexicon.vectors import kmeans, of_arrays, of_spacy, of_text, string_hashes
+from accord.lexicon.analysis import LexiconError
+from accord.lexicon.vectors import kmeans, read_arrays, read_spacy, read_text, string_hashes
 
 FORMS = ["de", "Paris", "paris", "parler vrai"]
 MATRIX = np.array([[0.5, -1], [2, 3.25], [0, 0.125], [7, 8]], np.float32)
@@ -32,18 +32,18 @@ def test_text_arrays_and_spacys_files_say_the_same(tmp_path, ending, pack):
     path = tmp_path / f"words.vec{ending}"
     path.write_bytes(pack(TEXT))
     expected = {"paris": [0, 0.125], "Paris": [2, 3.25], "parler vrai": [7, 8]}
-    assert found(of_text(path, WANTED)) == expected
-    assert found(of_arrays(np.array(FORMS), MATRIX, WANTED, path)) == expected
+    assert found(read_text(path, WANTED)) == expected
+    assert found(read_arrays(np.array(FORMS), MATRIX, WANTED, path)) == expected
     keys = tmp_path / "key2row"
     keys.write_bytes(srsly.msgpack_dumps({hash_string(f): row for row, f in enumerate(FORMS)}))
-    assert found(of_spacy(MATRIX, keys, WANTED)) == expected
+    assert found(read_spacy(MATRIX, keys, WANTED)) == expected
 
 
 def test_of_two_lines_of_one_word_the_first_is_taken(tmp_path):
     path = tmp_path / "words.vec"
     path.write_bytes(b"2 1\nun 1\nun 2\n")
-    assert found(of_text(path, ["un"])) == {"un": [1]}
-    assert found(of_arrays(np.array(["un", "un"]), np.array([[1], [2]]), ["un"], path)) == {
+    assert found(read_text(path, ["un"])) == {"un": [1]}
+    assert found(read_arrays(np.array(["un", "un"]), np.array([[1], [2]]), ["un"], path)) == {
         "un": [1]
     }
 
@@ -66,7 +66,7 @@ def test_a_text_that_is_none_is_refused_by_its_line(tmp_path, text, fault):
     path = tmp_path / "words.vec"
     path.write_bytes(text)
     with pytest.raises(LexiconError, match=r"words\.vec") as error:
-        of_text(path, ["un"])
+        read_text(path, ["un"])
     assert fault in str(error.value)
 
 
@@ -74,11 +74,11 @@ def test_damaged_compression_and_arrays_that_do_not_fit_are_refused(tmp_path):
     path = tmp_path / "words.vec.gz"
     path.write_bytes(gzip.compress(TEXT)[:-9])
     with pytest.raises(LexiconError, match="the compressed file is damaged"):
-        of_text(path, WANTED)
+        read_text(path, WANTED)
     with pytest.raises(LexiconError, match="array of N texts"):
-        of_arrays(np.array(FORMS), MATRIX[:3], WANTED, path)
+        read_arrays(np.array(FORMS), MATRIX[:3], WANTED, path)
     with pytest.raises(LexiconError, match="expected vectors, found an array 4 of float32"):
-        of_arrays(np.array(FORMS), MATRIX[:, 0], WANTED, path)
+        read_arrays(np.array(FORMS), MATRIX[:, 0], WANTED, path)
 
 
 def test_keys_of_rows_that_are_not_there_are_refused(tmp_path):
@@ -86,7 +86,7 @@ def test_keys_of_rows_that_are_not_there_are_refused(tmp_path):
     for wrong in ({1: 4}, {1: -1}, {"un": 0}, [1, 2]):
         keys.write_bytes(srsly.msgpack_dumps(wrong))
         with pytest.raises(LexiconError, match="key2row"):
-            of_spacy(MATRIX, keys, WANTED)
+            read_spacy(MATRIX, keys, WANTED)
 
 
 def test_the_published_vectors_know_french(folder):
@@ -95,7 +95,7 @@ def test_the_published_vectors_know_french(folder):
 
     home = folder("spacy-vectors")
     wanted = ["chien", "chat", "lundi", "mardi", "Paris", "paris", "qsdfghjklm"]
-    vectors = of_spacy(load_array(home / "vectors"), home / "key2row", wanted)
+    vectors = read_spacy(load_array(home / "vectors"), home / "key2row", wanted)
     assert {*wanted} - {*vectors.row} == {"qsdfghjklm"}
     unit = {
         form: vectors.matrix[row] / np.linalg.norm(vectors.matrix[row])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from accord.lexicon.dictionaries.homophones import Homophones, Spoken
+from accord.lexicon.homophones import Homophones, Spoken
 from accord.pipeline.cli.main import app
 from accord.zoo.lattices import read_lists
 from accord.zoo.nbest import COST, Channel, read_nbest

@@ -35,7 +35,7 @@ COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 def run(tmp_path_factory, slow):
     """Of a lexicon that lacks most words, so that unknown ones are of several classes."""
     folder = tmp_path_factory.mktemp("compact")
-    header, *rows = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text().splitlines(keepends=True)
+    header, *rows = (ROOT / "lexicon/tiny.tsv").read_text().splitlines(keepends=True)
     (folder / "words.tsv").write_text("".join([header, *rows[::4]]))
     settings = {"train.epochs": 2, "analyse.lexicon": f"[closed, {folder / 'words.tsv'}, guesser]"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

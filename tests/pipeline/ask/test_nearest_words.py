@@ -7,7 +7,7 @@ import torch
 from typer.testing import CliRunner
 
 from accord import load
-from accord.lexicon.vectors import of_text
+from accord.lexicon.vectors import read_text
 from accord.pipeline.ask.vectors import ReadVectors, inflection, retrofit
 from accord.pipeline.cli.main import app
 
@@ -97,7 +97,7 @@ def test_a_file_of_vectors_is_read_back_and_forms_of_a_lemma_come_closer(tiny_ru
         command = ["export", run, "ll-rnn", "--to", str(file), "--words", "60", *options]
         done = CliRunner().invoke(app, command)
         assert done.exit_code == 0, done.output
-    read = [of_text(file, ["fille", "chat", "la"]) for file in (plain, drawn)]
+    read = [read_text(file, ["fille", "chat", "la"]) for file in (plain, drawn)]
     cosines = [found.matrix[found.row["fille"]] @ found.matrix[found.row["chat"]] for found in read]
     assert cosines[1] > cosines[0] + 0.05
     kept = [found.matrix[found.row["la"]] for found in read]

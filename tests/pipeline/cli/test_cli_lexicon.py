@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from accord.pipeline.cli.main import app
 
 PLUGIN = """
-from accord.lexicon.reading import LexiconRow
+from accord.lexicon.index import LexiconRow
 from accord.lexicon.index import TextLexicon
 
 def read(path, report):

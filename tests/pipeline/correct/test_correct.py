@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import accord
-from accord.lexicon.dictionaries.homophones import Homophones, Spoken
+from accord.lexicon.homophones import Homophones, Spoken
 from accord.pipeline.ask.explain import SPELLED
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.cli.main import app

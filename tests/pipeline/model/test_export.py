@@ -183,7 +183,7 @@ def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
 def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_path):
     """Where the lexicons' own data is not."""
     words = tmp_path / "words.tsv"
-    header, *rows = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text().splitlines(keepends=True)
+    header, *rows = (ROOT / "lexicon/tiny.tsv").read_text().splitlines(keepends=True)
     words.write_text("".join([header, *rows[::4]]))  # so that most words are unknown
     settings = {"train.epochs": 1, "analyse.lexicon": f"[closed, {words}, guesser]"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

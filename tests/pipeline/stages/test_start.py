@@ -137,7 +137,7 @@ def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, mo
 @pytest.fixture
 def vectors(tmp_path) -> dict:
     """Random vectors of the words of the tiny lexicon, of which three dimensions are taken."""
-    forms = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text(encoding="utf-8").split()[::4]
+    forms = (ROOT / "lexicon/tiny.tsv").read_text(encoding="utf-8").split()[::4]
     drawn = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
     np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=drawn)
     return {"source": str(tmp_path / "vectors.npz"), "dimensions": 3}

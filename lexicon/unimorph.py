@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from accord.lexicon.analysis import join_feats
-from accord.lexicon.index import TextLexicon
-from accord.lexicon.reading import (
+from accord.lexicon.index import (
     LexiconRow,
     Report,
+    TextLexicon,
     check_word,
     columns,
     lines,
@@ -17,7 +17,7 @@ from accord.lexicon.reading import (
     with_auxiliary,
 )
 
-# First feature → UPOS and the feats that it says.
+# First feature → UPOS and its feats.
 CLASS = {
     "V": ("VERB", ""),
     "V.PTCP": ("VERB", "VerbForm=Part"),
@@ -53,10 +53,10 @@ IMPERFECT = ({"PST", "IPFV"}, {"PST", "SBJV"})
 
 @cache
 def reading(tags: str) -> tuple[str, str]:
-    """UPOS and feats of `V;IND;PST;3;SG;IPFV`. An unknown feature is a KeyError."""
+    """Return UPOS and feats of `V;IND;PST;3;SG;IPFV`. An unknown feature is a KeyError."""
     name, *features = tags.split(";")
-    upos, own = CLASS[name]
-    feats = join_feats(own, *(FEATURE[feature] for feature in features))
+    upos, feats = CLASS[name]
+    feats = join_feats(feats, *(FEATURE[feature] for feature in features))
     if any(both <= set(features) for both in IMPERFECT):
         feats = feats.replace("Tense=Past", "Tense=Imp")
     return upos, feats
@@ -74,7 +74,7 @@ def read_unimorph(path: Path, report: Report) -> Iterator[LexiconRow]:
 
 class UniMorph(TextLexicon):
     def path(self, folder: Callable[[str], Path]) -> Path:
-        """The file, in the folder that UNIMORPH names for the `unimorph` package, if it is set."""
+        """Return the file, in the folder that UNIMORPH names for the `unimorph` package, if set."""
         home = os.environ.get("UNIMORPH")
         return Path(home) / self.file if home else super().path(folder)
 

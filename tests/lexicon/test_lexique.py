@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.lexicon.dictionaries.homophones import Homophones, Spoken
-from accord.lexicon.dictionaries.lexique import lexique, read_sounds
-from accord.lexicon.reading import LexiconError
+from accord.lexicon.analysis import LexiconError
+from accord.lexicon.homophones import Homophones, Spoken
+from accord.lexicon.lexique import lexique, read_sounds
 
 FORMS = st.text("aelst'", min_size=1, max_size=3)
 COUNTS = st.none() | st.floats(0, 1e6)  # per million words
@@ -20,7 +20,7 @@ def real():
 
 
 def test_the_bundled_table_is_made_of_lexique(real, folder, tmp_path):
-    """`python -m accord.lexicon.dictionaries.lexique FILE` writes it."""
+    """`python -m accord.lexicon.lexique FILE` writes it."""
     made = Homophones.of_rows(read_sounds(lexique.path(folder)))
     for one, other in ((made, real), (_saved(made, tmp_path), real)):
         assert (one.forms, one.sounds) == (other.forms, other.sounds)
@@ -34,16 +34,22 @@ def _saved(found, folder):
 
 
 def test_the_homophones_on_which_agreement_turns(real):
-    assert "est" in real.of("et")
-    assert real.of("ces")[0] == "ses"
-    assert set(real.of("chantée")) == {"chanter", "chanté", "chantez", "chantées", "chantés"}
-    assert {"fil", "fissent"} <= set(real.of("fils")), "it is pronounced in two ways"
-    assert real.of("xyzzy") == []
+    assert "est" in real.sounding_like("et")
+    assert real.sounding_like("ces")[0] == "ses"
+    assert set(real.sounding_like("chantée")) == {
+        "chanter",
+        "chanté",
+        "chantez",
+        "chantées",
+        "chantés",
+    }
+    assert {"fil", "fissent"} <= set(real.sounding_like("fils")), "it is pronounced in two ways"
+    assert real.sounding_like("xyzzy") == []
 
 
 def test_elided_words_are_confused_with_elided_words_alone(real):
-    assert real.of("c'") == ["s'"]
-    assert real.of("l'") == []
+    assert real.sounding_like("c'") == ["s'"]
+    assert real.sounding_like("l'") == []
 
 
 def test_elided_words_are_as_frequent_as_they_are(real):
@@ -69,10 +75,10 @@ def test_a_form_shares_its_lemma_with_its_inflections(real):
 def test_whoever_sounds_like_another_is_sounded_like(spoken):
     found = Homophones.of_rows(spoken)
     for form in found:
-        others = found.of(form)
+        others = found.sounding_like(form)
         assert form not in others
         assert len(set(others)) == len(others)
-        assert all(form in found.of(other) for other in others)
+        assert all(form in found.sounding_like(other) for other in others)
         for elided, word in found.parted(form):
             assert form in found.joined(elided, word)
 

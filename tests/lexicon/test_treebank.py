@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from accord import lexicon
+from accord.lexicon.analysis import LexiconError
 from accord.lexicon.chain import files
-from accord.lexicon.dictionaries.treebank import SPACY_MODEL, about_spacy_model
-from accord.lexicon.reading import LexiconError
+from accord.lexicon.tables import SPACY_MODEL, about_spacy_model
 
 pytest.importorskip(SPACY_MODEL)
 

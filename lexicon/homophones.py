@@ -5,9 +5,9 @@ Lexique with their sounds and frequencies, and numbers for the lemmas. It is der
 so its licence is CC BY-SA 4.0 too: B. New, C. Pallier, M. Brysbaert and L. Ferrand, *Lexique 2*,
 2004. This command writes it anew after `accord fetch lexique`:
 
-    python -m accord.lexicon.dictionaries.lexique FOLDER_OF_LEXIQUE/Lexique383.txt
+    python -m accord.lexicon.lexique FOLDER_OF_LEXIQUE/Lexique383.txt
 
-Pronunciations are kept apart from the analyses: φ says what a word is, not how it sounds.
+Pronunciations are no analyses: φ describes the grammar of a word, not its sound.
 """
 
 import zipfile
@@ -61,7 +61,7 @@ class Homophones:
 
     @classmethod
     def of_rows(cls, spoken: Iterable[Spoken]) -> "Homophones":
-        """From rows in any order."""
+        """Build the tables from rows in any order."""
         count: dict[str, float] = {}
         rows = set()
         for form, lemma, sound, counted in spoken:
@@ -86,7 +86,7 @@ class Homophones:
     @classmethod
     @cache
     def bundled(cls) -> "Homophones":
-        """Those of Lexique, from the table beside this module."""
+        """Return those of Lexique, from the table beside this module."""
         return cls.load(TABLE)
 
     @classmethod
@@ -99,13 +99,13 @@ class Homophones:
         return cls(forms, sizes, counts, sounds, sound, np.cumsum(lemma))
 
     def save(self, path: Path) -> None:
-        texts = ("\n".join(each).encode() for each in (self.forms, self.sounds))
+        texts = ("\n".join(lines).encode() for lines in (self.forms, self.sounds))
         steps = np.diff(self.lemma, prepend=0)  # which take less room
         numbers = zip((self.sizes, self.counts, self.sound, steps), NUMBERS.values(), strict=True)
-        content = [*texts, *(array.astype(kind).tobytes() for array, kind in numbers)]
+        contents = [*texts, *(array.astype(kind).tobytes() for array, kind in numbers)]
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
-            for name, each in zip((*TEXTS, *NUMBERS), content, strict=True):
-                file.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED)
+            for name, content in zip((*TEXTS, *NUMBERS), contents, strict=True):
+                file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
 
     def __contains__(self, form: str) -> bool:
         return _place(self.forms, form) is not None
@@ -113,21 +113,21 @@ class Homophones:
     def __iter__(self) -> Iterator[str]:
         return iter(self.forms)
 
-    def of(self, form: str) -> list[str]:
-        """The other forms that may sound like this one, the most frequent first.
+    def sounding_like(self, form: str) -> list[str]:
+        """Return the other forms that may sound like this one, the most frequent first.
 
         An elided word sounds like elided words alone: *s'* like *c'*, not like the letter.
         """
-        found = {other for sound in self.sounds_of(form) for other in self._with(sound)} - {form}
-        alike = (other for other in found if other.endswith("'") == form.endswith("'"))
+        others = {other for sound in self.sounds_of(form) for other in self._with(sound)} - {form}
+        alike = (other for other in others if other.endswith("'") == form.endswith("'"))
         return sorted(alike, key=lambda other: (-self.count(other), other))
 
     def sounds_of(self, form: str) -> set[str]:
-        """The ways to pronounce a form; none of a word that Lexique lacks."""
+        """Return the ways to pronounce a form; none of a word that Lexique lacks."""
         return {self.sounds[number] for number in self.sound[self._rows(form)]}
 
     def count(self, form: str) -> float:
-        """How often a form occurs in Lexique's subtitles and books, per million words.
+        """Return how often a form occurs in Lexique's subtitles and books, per million words.
 
         Some elided words it counts with their full forms: *j'* with *je*.
         """
@@ -136,23 +136,23 @@ class Homophones:
         return max(self._counted(form), 0) / UNIT
 
     def share_lemma(self, one: str, other: str) -> bool:
-        """Whether two forms are forms of one word: *chanté* and *chanter*, not *et* and *est*."""
+        """Return whether two forms are of one word: *chanté* and *chanter*, not *et* and *est*."""
         lemmas = (self.lemma[self._rows(form)] for form in (one, other))
         return bool(np.intersect1d(*lemmas).size)
 
     def joined(self, elided: str, word: str) -> list[str]:
-        """The single words that sound like these two: *la* for *l'* and *a*."""
+        """Return the single words that sound like these two: *la* for *l'* and *a*."""
         if not _elides(elided, word):
             return []
         first, second = self.sounds_of(elided), self.sounds_of(word)
-        found = {form for a in first for b in second for form in self._with(a + b)}
-        return sorted(form for form in found if "'" not in form)
+        forms = {form for a in first for b in second for form in self._with(a + b)}
+        return sorted(form for form in forms if "'" not in form)
 
     def parted(self, form: str) -> list[tuple[str, str]]:
-        """The pairs of an elided and another word that sound like this one."""
+        """Return the pairs of an elided and another word that sound like this one."""
         elided = [f"{letters}'" for letters in ELIDED if f"{letters}'" in self and "'" not in form]
         sounds = self.sounds_of(form)
-        found = {
+        pairs = {
             (first, second)
             for first in elided
             for beginning in self.sounds_of(first)
@@ -160,7 +160,7 @@ class Homophones:
             if sound.startswith(beginning)
             for second in self._with(sound.removeprefix(beginning))
         }
-        return sorted(pair for pair in found if _elides(*pair))
+        return sorted(pair for pair in pairs if _elides(*pair))
 
     def _rows(self, form: str) -> slice:
         number = _place(self.forms, form)
@@ -174,7 +174,7 @@ class Homophones:
         return UNCOUNTED if number is None else int(self.counts[number])
 
     def _with(self, sound: str) -> list[str]:
-        """The forms that may sound like that."""
+        """Return the forms that may have a sound."""
         number = _place(self.sounds, sound)
         if number is None:
             return []
@@ -183,12 +183,12 @@ class Homophones:
 
 
 def _place(texts: list[str], text: str) -> int | None:
-    """Where a text stands in a sorted list; None if it is missing."""
+    """Return the place of a text in a sorted list; None if it is missing."""
     place = bisect_left(texts, text)
     return place if place < len(texts) and texts[place] == text else None
 
 
 def _elides(elided: str, word: str) -> bool:
-    """Whether the first may stand before the second."""
+    """Return whether the first may stand before the second."""
     is_elided = elided.endswith("'") and elided[:-1] in ELIDED
     return is_elided and word.startswith(AFTER_ELISION) and "'" not in word

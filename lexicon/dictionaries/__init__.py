@@ -1,1 +1,0 @@
-"""The dictionaries, one file for each family."""
