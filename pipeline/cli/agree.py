@@ -195,15 +195,15 @@ def _plant(
 ) -> None:
     """Write a table of sentences and the same sentences with errors."""
     from accord.pipeline.ask.scorer import bundled
-    from accord.pipeline.correct import confuse
     from accord.pipeline.correct.candidates import Candidates
+    from accord.pipeline.correct.planted import plant
 
     if to.suffix != ".csv":
         raise AccordError(f"--to: expected a name that ends in .csv, got {to}")
     make_room(to)
     chosen = islice(read_words(corpus, folder=folder_of, split=split), 0, None, every)
     sentences = (words for _, words in chosen)
-    table = confuse.plant(sentences, Candidates(bundled()), errors, seed, limit)
+    table = plant(sentences, Candidates(bundled()), errors, seed, limit)
     write_table(table, to)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
     echo(

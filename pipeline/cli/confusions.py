@@ -117,7 +117,7 @@ def _measure(
 ) -> None:
     """Print precision and recall on both sentences of each pair of a suite."""
     from accord.pipeline.base.tables import print_table
-    from accord.pipeline.correct import measure
+    from accord.pipeline.correct import planted
     from accord.pipeline.correct.candidates import Prior
     from accord.pipeline.correct.correct import Corrector
     from accord.pipeline.evaluation.suites import read_suite
@@ -126,19 +126,14 @@ def _measure(
     corrector = Corrector(load_model(run, model), backward=load_backward(backward))
     prior = Prior().stricter(margin)
     if tune:
-        known = measure.readable(development, corrector.scorer)
-        prior = measure.tuned(known, corrector)
+        known = planted.readable(development, corrector.scorer)
+        prior = planted.tuned(known, corrector)
         costs = ", ".join(f"{name} {cost:g}" for name, cost in prior.costs.items())
         echo(f"costs in nats: {costs}")
-    known = measure.readable(pairs, corrector.scorer)
+    known = planted.readable(pairs, corrector.scorer)
     if len(known) < len(pairs):
         say(f"pairs left out, with words the model does not know: {len(pairs) - len(known):,}")
-    texts = measure.texts_of(known)
-    judged = [
-        measure.Judged.of(kind, words, meant, corrector.result(words, prior))
-        for kind, words, meant in track(texts, "sentences", len(texts))
-    ]
-    print_table(measure.shown_table(judged))
+    print_table(planted.table(planted.measure(known, corrector, prior)))
 
 
 def _shown(found: "Correction") -> str:

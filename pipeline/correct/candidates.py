@@ -1,4 +1,4 @@
-"""The words that may have been meant, and how likely each kind of mistake is.
+"""The words that may have been meant, and the cost of each kind of mistake.
 
 A word may stand for one that sounds the same (*et*, *est*), for a form of the same lemma that
 agrees otherwise (*content*, *contente*), or two words for one (*c'est*, *ces*). The prior gives
@@ -6,7 +6,7 @@ each kind of change its cost in nats:
 
     log channel(text | meant) = −Σ_changes Σ_kinds cost
 
-People change what they do not hear: *pomme* for *pommes* rather than *un* for *une*. And a
+People confuse forms that sound the same: *pomme* for *pommes* rather than *un* for *une*. And a
 dependent follows its noun or its subject: *Elle est content* lacks an *e*, and is not about *il*.
 """
 
@@ -25,7 +25,7 @@ SILENT = re.compile(r"(?:e?s|x|e|nt|t)$")  # endings that are mostly not heard
 DEPENDENT = {"ADJ", "DET", "PRON"}  # parts of speech that agree with a noun
 SELDOM = 0.5  # occurrences per million words of words that hardly occur
 COMMON = 60.0  # occurrences per million words of a word that is often taken for another
-# What Lexique pronounces apart and people do not, or what is two words.
+# Pronounced alike by people and not by Lexique, or one word and two.
 WRITTEN_FOR = (("ce", "se"), ("tout", "tous"), ("plutôt", "plus tôt"), ("quelque", "quel que"))
 
 # The kinds of change, each with its meaning.
@@ -47,18 +47,19 @@ KINDS = {
 class Prior:
     """The cost of each kind of change, in nats. A change may be of several kinds.
 
-    Who does not know which form is right writes the frequent one. So a rare form that stands in
-    the text is rarely a mistake: the cost grows with how much more frequent the other word is.
+    Writers in doubt choose the frequent form. So a rare form is rarely a mistake: the cost grows
+    with the frequency of the other word.
     """
 
     costs: Mapping[str, float] = field(default_factory=lambda: DEFAULT)
 
     def cost(self, change: "Change") -> float:
+        """Return the cost of a change in nats."""
         of_kinds = sum(self.costs[kind] for kind in change.kinds)
         return of_kinds + self.costs["frequency"] * change.frequency
 
     def stricter(self, bits: float) -> "Prior":
-        """The same with a further cost of every change."""
+        """Return the prior with a further cost of every change."""
         return Prior({**self.costs, "change": self.costs["change"] + bits * math.log(2)})
 
 
@@ -90,11 +91,11 @@ class Change(NamedTuple):
 
 
 def changed(words: Sequence[str], changes: Sequence[Change]) -> list[str]:
-    """A sentence with changes that do not overlap."""
-    found = list(words)
+    """Return a sentence with changes that do not overlap."""
+    sentence = list(words)
     for change in sorted(changes, reverse=True):
-        found[change.start : change.end] = change.words
-    return found
+        sentence[change.start : change.end] = change.words
+    return sentence
 
 
 class Candidates:
@@ -104,76 +105,75 @@ class Candidates:
         self.known = scorer.vocabulary.known
         self.readings: Readings = scorer.parts.encoding.readings
         self.homophones = homophones or Homophones.bundled()
-        # What was looked up already.
-        self._found: dict[str, dict[str, tuple[str, ...]]] = {}
+        # Words that were looked up already.
+        self._others: dict[str, dict[str, tuple[str, ...]]] = {}
         self._paradigms: dict[str, dict[str, list[tuple[Reading, Reading]]]] = {}
 
-    def of(self, words: Sequence[str]) -> list[list[Change]]:
-        """The changes that begin at each word of a sentence, in the case of the text.
+    def at_each(self, words: Sequence[str]) -> list[list[Change]]:
+        """Return the changes that begin at each word of a sentence, in the case of the text.
 
         Words with a capital inside a sentence may be names, and stay.
         """
-        return [[*self._at(words, place)] for place in range(len(words))]
+        return [[*self._changes(words, position)] for position in range(len(words))]
 
-    def _at(self, words: Sequence[str], place: int) -> Iterator[Change]:
-        word = words[place]
-        if place and word != word.lower():
+    def _changes(self, words: Sequence[str], position: int) -> Iterator[Change]:
+        word, end = words[position], position + 1
+        if position and word != word.lower():
             return
-        following = words[place + 1 : place + 2]
         for other, kinds in self.instead_of(word.lower()).items():
             more = self._log_frequency(other) - self._log_frequency(word.lower())
             feature = _new_feature(self._forms(word.lower()).get(other, ()))
-            yield Change(place, place + 1, (_cased(other, word),), kinds, more, feature)
+            yield Change(position, end, (_cased(other, word),), kinds, more, feature)
         for first, second in self._parted(word.lower()):
-            yield Change(place, place + 1, (_cased(first, word), second), ("change", "cut"))
-        for other in self._joined(word.lower(), *following):
-            yield Change(place, place + 2, (_cased(other, word),), ("change", "cut"))
+            yield Change(position, end, (_cased(first, word), second), ("change", "cut"))
+        for other in self._joined(word.lower(), *words[end : end + 1]):
+            yield Change(position, end + 1, (_cased(other, word),), ("change", "cut"))
 
     def instead_of(self, word: str) -> dict[str, tuple[str, ...]]:
-        """The single words that may be meant by a word, each with the kinds of the change."""
-        if word not in self._found:
+        """Return the single words that may be meant by a word, and the kinds of each change."""
+        if word not in self._others:
             forms = self._forms(word)
             alike = [*self.homophones.sounding_like(word), *_written_for(word)]
-            others = sorted({*forms, *(each for each in alike if each in self.known)} - {word})
-            self._found[word] = {
+            others = sorted({*forms, *(other for other in alike if other in self.known)} - {word})
+            self._others[word] = {
                 other: self._kinds(word, other, forms.get(other, []))
                 for other in others
                 if _fits(word, other)
             }
-        return self._found[word]
+        return self._others[word]
 
     def has(self, word: str, *feats: str) -> bool:
-        """Whether some reading of a word has all of these features."""
+        """Return whether some reading of a word has all of these features."""
         readings = self.readings.of_form(word)
-        return any({*feats} <= {*each.feats.split("|")} for each in readings)
+        return any({*feats} <= {*reading.feats.split("|")} for reading in readings)
 
     def uposes(self, word: str) -> set[str]:
-        """The parts of speech that a word may be."""
-        return {each.upos for each in self.readings.of_form(word)}
+        """Return the parts of speech that a word may be."""
+        return {reading.upos for reading in self.readings.of_form(word)}
 
     def _forms(self, word: str) -> dict[str, list[tuple[Reading, Reading]]]:
-        """The forms of the same lemma that agree otherwise, with the readings that do."""
+        """Return the forms of the same lemma that agree otherwise, with the readings that do."""
         if word in self._paradigms:
             return self._paradigms[word]
-        own = self._inflected(word)
-        found = self._paradigms[word] = {}
-        for lemma in sorted({each.lemma for each in own}):
+        readings = self._inflected(word)
+        forms = self._paradigms[word] = {}
+        for lemma in sorted({reading.lemma for reading in readings}):
             for form in self.readings.forms_of(lemma):
                 for other in self._inflected(form) if form != word else ():
-                    pairs = [(each, other) for each in own if _cell(each) == _cell(other)]
+                    pairs = [(one, other) for one in readings if _cell(one) == _cell(other)]
                     if pairs:
-                        found.setdefault(form, []).extend(pairs)
-        return found
+                        forms.setdefault(form, []).extend(pairs)
+        return forms
 
     def _inflected(self, word: str) -> list[Reading]:
-        """The readings that are forms of a lemma.
+        """Return the readings that are forms of a lemma.
 
         A contraction (du) is two words at once, and no form of either.
         """
         readings = self.readings.of_form(word)
-        if {"ADP", "DET"} <= {each.upos for each in readings}:
+        if {"ADP", "DET"} <= {reading.upos for reading in readings}:
             return []
-        return [each for each in readings if each.lemma]
+        return [reading for reading in readings if reading.lemma]
 
     def _kinds(
         self, word: str, other: str, pairs: Sequence[tuple[Reading, Reading]]
@@ -191,7 +191,7 @@ class Candidates:
         elif self._share_lemma(word, other):
             kinds.append("tense")
         else:
-            counts = [self.homophones.count(each) for each in (word, other)]
+            counts = [self.homophones.count(form) for form in (word, other)]
             kinds.append("other word" if min(counts) >= COMMON else "rare word")
         return tuple(kinds)
 
@@ -199,18 +199,18 @@ class Candidates:
         return math.log(max(self.homophones.count(word), SELDOM))
 
     def _share_lemma(self, word: str, other: str) -> bool:
-        lemmas = ({each.lemma for each in self._inflected(form)} for form in (word, other))
+        lemmas = ({reading.lemma for reading in self._inflected(form)} for form in (word, other))
         return bool(set.intersection(*lemmas))
 
     def _sounds_alike(self, word: str, other: str) -> bool:
-        one, two = (self.homophones.sounds_of(each) for each in (word, other))
+        one, two = (self.homophones.sounds_of(form) for form in (word, other))
         if one and two:
             return bool(one & two) or other in _written_for(word)
         return SILENT.sub("", word) == SILENT.sub("", other)
 
     def _parted(self, word: str) -> Iterator[tuple[str, str]]:
         pairs = self.homophones.parted(word) if self._is_common(word) else ()
-        written = (tuple(each.split()) for each in _written_for(word) if " " in each)
+        written = (tuple(words.split()) for words in _written_for(word) if " " in words)
         for first, second in (*pairs, *written):
             if self._is_common(first) and self._is_common(second):
                 yield first, second
@@ -218,24 +218,20 @@ class Candidates:
     def _joined(self, word: str, following: str = "") -> Iterator[str]:
         if not (self._is_common(word) and self._is_common(following)):
             return
-        for other in (
-            *self.homophones.joined(word, following),
-            *_written_for(f"{word} {following}"),
-        ):
-            if self._is_common(other):
-                yield other
+        joined = self.homophones.joined(word, following)
+        yield from filter(self._is_common, (*joined, *_written_for(f"{word} {following}")))
 
     def _is_common(self, word: str) -> bool:
         return word in self.known and self.homophones.count(word) >= COMMON
 
 
 def _written_for(words: str) -> list[str]:
-    """The words that people write for these."""
+    """Return the words that people write for these."""
     return [pair[1 - pair.index(words)] for pair in WRITTEN_FOR if words in pair]
 
 
 def _fits(word: str, other: str) -> bool:
-    """Whether a word of letters is elided, or an enclitic, if the other is.
+    """Return whether a word of letters is elided, or an enclitic, if the other is.
 
     *L'* and *-il* stand where *les* and *il* cannot.
     """
@@ -245,33 +241,33 @@ def _fits(word: str, other: str) -> bool:
 
 
 def _cell(reading: Reading) -> tuple[str, str, str]:
-    """What forms that differ in agreement alone have in common. Auxiliaries count as verbs."""
+    """Return what forms that differ in agreement alone share. Auxiliaries count as verbs."""
     upos = "VERB" if reading.upos == "AUX" else reading.upos
     return reading.lemma, upos, AGREEMENT.sub("", reading.feats).strip("|")
 
 
 def _new_feature(pairs: Sequence[tuple[Reading, Reading]]) -> str:
-    """The feature of agreement that a form gets, by the reading that agrees with others first.
+    """Return the feature of agreement that a form gets, by its best reading.
 
     *Pommes* is the plural of a noun rather than the second person of a verb.
     """
-    for _, (one, other) in sorted(enumerate(pairs), key=lambda pair: _rank(pair[1][0])):
+
+    def is_verb(pair: tuple[Reading, Reading]) -> bool:
+        return pair[0].upos in ("VERB", "AUX") and "VerbForm=Part" not in pair[0].feats
+
+    for one, other in sorted(pairs, key=is_verb):
         had = {*one.feats.split("|")}
-        new = [each for each in other.feats.split("|") if AGREEMENT.match(each) and each not in had]
+        new = [pair for pair in other.feats.split("|") if AGREEMENT.match(pair) and pair not in had]
         if new:
-            return min(new, key=lambda each: not each.startswith("Number="))
+            return min(new, key=lambda pair: not pair.startswith("Number="))
     return ""
 
 
-def _rank(reading: Reading) -> bool:
-    return reading.upos in ("VERB", "AUX") and "VerbForm=Part" not in reading.feats
-
-
 def _differ(one: Reading, other: Reading) -> bool:
-    """Whether two readings have another person or gender."""
+    """Return whether two readings have another person or gender."""
     values = (
-        {pair for pair in each.feats.split("|") if pair.startswith(("Person=", "Gender="))}
-        for each in (one, other)
+        {pair for pair in reading.feats.split("|") if pair.startswith(("Person=", "Gender="))}
+        for reading in (one, other)
     )
     return len(set.symmetric_difference(*values)) > 0
 

@@ -17,10 +17,25 @@ from accord.pipeline.ask.explain import SPELLED
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.cli.main import app
 from accord.pipeline.correct.candidates import DEFAULT, KINDS, Candidates, Change, Prior, changed
-from accord.pipeline.correct.confuse import AGREEMENT, HOMOPHONE, plant
-from accord.pipeline.correct.correct import AFTERWARDS, Corrector, corrected, corrections
-from accord.pipeline.correct.measure import Judged, Lists, between, figures, readable, texts_of
-from accord.pipeline.correct.search import Meant, Search
+from accord.pipeline.correct.correct import (
+    AFTERWARDS,
+    Corrector,
+    Meant,
+    Search,
+    corrected,
+    corrections,
+)
+from accord.pipeline.correct.planted import (
+    AGREEMENT,
+    HOMOPHONE,
+    Judged,
+    Lists,
+    edits,
+    figures,
+    plant,
+    readable,
+    texts_of,
+)
 from accord.pipeline.evaluation.suites import Pair
 
 DATA = Path(__file__).parents[2] / "data"
@@ -74,8 +89,8 @@ def test_kinds_of_changes_say_what_a_mistake_is(corrector):
         "pronoun" in real.instead_of("elle")["il"] and "pronoun" not in real.instead_of("il")["ils"]
     )
     assert "tense" in real.instead_of("manger")["mangé"]
-    assert any(each.words == ("c'", "est") for each in real.of(["ses"])[0])
-    assert any(each[:3] == (0, 2, ("ces",)) for each in real.of(["c'", "est"])[0])
+    assert any(each.words == ("c'", "est") for each in real.at_each(["ses"])[0])
+    assert any(each[:3] == (0, 2, ("ces",)) for each in real.at_each(["c'", "est"])[0])
 
 
 @pytest.mark.slow
@@ -94,7 +109,7 @@ def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path
 @pytest.mark.parametrize("prior", [Prior(), FREE], ids=["prior", "free"])
 def test_no_search_result_scores_below_the_text_and_log_p_is_that_of_the_scorer(corrector, prior):
     words = ["la", "petite", "filles", "mange", "une", "pomme", "."]
-    found = Search(corrector.scorer, words, corrector.candidates.of(words), prior).best()
+    found = Search(corrector.scorer, words, corrector.candidates.at_each(words), prior).best()
     assert () in [each.changes for each in found], "the text itself"
     assert [each.score for each in found] == sorted((e.score for e in found), reverse=True)
     sentences = [changed(words, each.changes) for each in found]
@@ -106,7 +121,7 @@ def test_no_search_result_scores_below_the_text_and_log_p_is_that_of_the_scorer(
 
 def test_a_wide_search_finds_the_best_of_all_sentences(corrector):
     words = ["la", "petite", "filles", "mange"]
-    steps = corrector.candidates.of(words)
+    steps = corrector.candidates.at_each(words)
     found = Search(corrector.scorer, words, steps, FREE, width=10_000).best()[0]
     every = [words]
     for place in range(len(words)):
@@ -129,7 +144,7 @@ def test_every_change_that_stays_gains_more_than_it_costs(corrector):
 
 
 def test_names_stay_and_a_capital_is_kept(corrector):
-    changes = corrector.candidates.of(["Petite", "Fille"])
+    changes = corrector.candidates.at_each(["Petite", "Fille"])
     assert changes[0] and not changes[1]
     assert all(each.words[0][0] == "P" for each in changes[0])
 
@@ -202,7 +217,7 @@ def test_planted_errors_are_as_many_as_asked_for_and_the_same_again():
     ] * 12
     table = plant(words, candidates, errors=3)
     assert len(table) == 12, "in names nothing is planted"
-    differ = [len(between(r.bad.split(), r.good.split())) for r in table.itertuples()]
+    differ = [len(edits(r.bad.split(), r.good.split())) for r in table.itertuples()]
     assert differ == [1, 2, 3] * 4
     assert {*table["construction"]} <= {AGREEMENT, HOMOPHONE, "two_errors", "three_errors"}
     assert table.equals(plant(words, candidates, errors=3))
@@ -216,7 +231,7 @@ WORDS = st.lists(st.sampled_from(["le", "la", "les", "chat", "chats"]), max_size
 
 @given(WORDS, WORDS)
 def test_the_changes_between_sentences_turn_one_into_the_other(one, other):
-    made = [Change(*each, ("change",)) for each in between(one, other)]
+    made = [Change(*each, ("change",)) for each in edits(one, other)]
     assert changed(one, made) == other
 
 
@@ -231,7 +246,12 @@ def test_figures_are_counted_as_they_are_defined():
     assert (found["precision"], found["recall"]) == (2 / 4, 2 / 3)
     assert found["F0.5"] == pytest.approx(1.25 * 0.5 * (2 / 3) / (0.25 * 0.5 + 2 / 3))
     assert (found["exact"], found["false alarms per 1,000"]) == (0.5, 500)
-    assert Judged.of("a", ["les", "chat"], ["les", "chats"], ["le", "chat"]) == ("a", 1, 1, 0)
+    assert Judged.of_text(("a", ["les", "chat"], ["les", "chats"]), ["le", "chat"]) == (
+        "a",
+        1,
+        1,
+        0,
+    )
 
 
 def test_tuned_costs_are_no_worse_than_others():
@@ -242,7 +262,7 @@ def test_tuned_costs_are_no_worse_than_others():
         [Meant((noun,), -4.0, 0.0), Meant((audible,), -3.0, 0.0), Meant((), -9.0, 0.0)],
         [Meant((audible,), -3.0, 0.0), Meant((), -5.0, 0.0)],
     ]
-    lists = Lists.of(texts, found)
+    lists = Lists.of_texts(texts, found)
     tuned = lists.tuned(FREE)
     assert lists.f_score(np.array([*tuned.costs.values()])) == 1.0
     assert lists.f_score(np.zeros(len(KINDS))) < 1.0
