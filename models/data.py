@@ -77,11 +77,11 @@ class Sentences(NamedTuple):
         """Where the texts that are read as one begin, and their lengths: documents or sentences."""
         if self.documents is None:
             return self.starts, self.lengths
-        first = self._first_of_texts()
+        first = self.first_sentences()
         return self.starts[first], np.add.reduceat(self.lengths, first)
 
-    def _first_of_texts(self) -> np.ndarray:
-        """The numbers of the sentences that begin a text."""
+    def first_sentences(self) -> np.ndarray:
+        """Return the number of the first sentence of each text."""
         if self.documents is None:
             return np.arange(len(self.lengths))
         goes_on = self.documents[1:] == self.documents[:-1]
@@ -89,7 +89,7 @@ class Sentences(NamedTuple):
 
     def weights_of_texts(self) -> np.ndarray | None:
         """How often an epoch reads each text: as often as its first sentence."""
-        return None if self.weights is None else self.weights[self._first_of_texts()]
+        return None if self.weights is None else self.weights[self.first_sentences()]
 
     @property
     def epoch_words(self) -> float:
@@ -172,7 +172,22 @@ class Batch(NamedTuple):
     words: "Tensor"  # (T × B)
     targets: "Tensor"  # (T × B), NO_WORD where there is none
     positions: np.ndarray  # (T × B), where the targets are in the text
-    goes_on: bool  # whether columns continue those of the batch before
+    continues: bool  # whether columns continue those of the batch before
+
+
+class Prepared(NamedTuple):
+    """The tensors of a batch that a step computes with."""
+
+    words: "Tensor"  # (T × B)
+    targets: "Tensor"  # (N), without NO_WORD
+    context: "Tensor"  # of each target, for the output (N × n)
+    real: "Tensor | None"  # the positions of the targets among the T·B; None: all
+    extra: dict[str, "Tensor"]  # further inputs of the words (T × B × k), by name
+    of_terms: tuple[tuple["Tensor", ...], ...]  # the data of each term of the loss
+    continues: bool  # whether columns continue those of the batch before
+    word_count: int  # targets of the whole batch, which several processes may share
+    columns: int  # of the whole batch
+    room: int | None = None  # table entries that the background reserves in a recorded step
 
 
 class BatchPlan(Protocol):

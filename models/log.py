@@ -1,4 +1,4 @@
-"""The loss curve: a row for each epoch."""
+"""The loss curve of a training: a row for each epoch."""
 
 import csv
 import io
@@ -10,14 +10,14 @@ from accord.models.common.files import write_whole
 from accord.models.training_parts import PHASES
 
 CURVE = "curve.csv"
-PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # those of what came before
+PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # of the phases before it
 
 
 @dataclass(frozen=True)
 class Epoch:
     """A row of the loss curve; losses in nats per word, sentence ends included.
 
-    The training loss is that of the text, without penalties and teachers, but with dropout. For an
+    The training loss is that of the text with dropout, without penalties and teachers. For an
     output that samples it is the sampled loss, not −log p.
     """
 
@@ -25,11 +25,12 @@ class Epoch:
     train_nats: float  # mean loss on the training text, with dropout
     valid_nats: float  # loss on validation text, without the spelling of unknown words
     learning_rate: float  # in this epoch
-    seconds: float  # that the epoch took
+    seconds: float  # duration of the epoch
     words_per_second: float  # in training
 
 
 def write_curve(curve: Sequence[Epoch], path: Path) -> None:
+    """Write a loss curve as CSV."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(Epoch.__dataclass_fields__))
     writer.writeheader()
@@ -38,6 +39,7 @@ def write_curve(curve: Sequence[Epoch], path: Path) -> None:
 
 
 def read_curve(path: Path) -> list[Epoch]:
+    """Return the loss curve that `write_curve` wrote."""
     with path.open() as file:
         _, *rows = csv.reader(file)
     return [Epoch(int(epoch), *map(float, figures)) for epoch, *figures in rows]

@@ -1,8 +1,4 @@
-"""AdamW, SGD, RMSprop, Muon, and their schedules.
-
-PyTorch's own always multiplies in bfloat16, which a processor without it computes two hundred times
-slower, and is not in every PyTorch that Accord runs with.
-"""
+"""Optimisers (AdamW, SGD, RMSprop, Muon) and schedules of the learning rate."""
 
 import math
 from collections.abc import Iterable
@@ -20,23 +16,23 @@ from accord.models.recipe import Recipe
 from accord.models.training_parts import OPTIMISERS
 
 MOMENTUM = 0.95
-QUINTIC = (3.4445, -4.7750, 2.0315)  # steepest at 0, where directions are that were hardly learned
+QUINTIC = (3.4445, -4.7750, 2.0315)  # steepest at 0, for directions that were hardly learned
 ROUNDS = 5  # bring singular values to between 0.5 and 1.5, which is as good as 1
-RMS_OF_ADAMW = 0.2  # of the step of a weight, times the learning rate
+RMS_OF_ADAMW = 0.2  # of a weight's step divided by the learning rate
 
-Steps = TypeVar("Steps", bound=Optimizer)
+Kind = TypeVar("Kind", bound=Optimizer)
 
 
-def uncompiled(kind: type[Steps]) -> type[Steps]:
-    """An optimiser whose methods do not import torch's compiler, which Accord does not use.
+def uncompiled(kind: type[Kind]) -> type[Kind]:
+    """Return the optimiser with methods that do not import torch's compiler.
 
-    torch wraps these methods so that they step out of code that is being compiled. The first call
-    would import the compiler, which takes 1.8 s of every process that trains.
+    torch wraps these methods for code that is being compiled, which Accord's is not. Their first
+    call imports the compiler: 1.8 s of every process that trains.
     """
     names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
     methods: dict[str, Any] = {name: unwrap(getattr(kind, name)) for name in names}
     methods["step"] = torch.no_grad()(unwrap(kind.step))
-    return cast(type[Steps], type(kind.__name__, (kind,), methods))
+    return cast(type[Kind], type(kind.__name__, (kind,), methods))
 
 
 @uncompiled
@@ -44,7 +40,8 @@ class Muon(Optimizer):
     """W ← W − η·λ·W − η·s·O, with O ≈ U·Vᵀ where U·S·Vᵀ is the momentum, and s = 0.2·√max(A, B).
 
     s makes the steps of an A × B matrix as long as AdamW's, so that one learning rate serves both
-    (Liu et al. 2025). The momentum is Nesterov's.
+    (Liu et al. 2025). The momentum is Nesterov's. PyTorch's Muon multiplies in bfloat16 only, which
+    takes two hundred times as long on a processor without it.
     """
 
     def __init__(self, matrices: Iterable[nn.Parameter], lr: float, weight_decay: float):
@@ -68,7 +65,7 @@ class Muon(Optimizer):
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """Near U·Vᵀ of the matrix U·S·Vᵀ, by Newton and Schulz: X ← a·X + (b·XXᵀ + c·(XXᵀ)²)·X."""
+    """Return nearly U·Vᵀ for U·S·Vᵀ, by Newton and Schulz: X ← a·X + (b·XXᵀ + c·(XXᵀ)²)·X."""
     if matrix.shape[0] > matrix.shape[1]:
         return orthogonal(matrix.T).T
     a, b, c = QUINTIC
@@ -87,19 +84,19 @@ ADAMW = partial(uncompiled(AdamW), fused=True)  # one pass over the weights: hal
 class MuonAndAdamW:
     """Muon for the encoder's matrices, AdamW for all other weights.
 
-    Rows of embeddings and outputs are met by few words each, so that Muon is not for them.
+    Few words use each row of embeddings and outputs, for which Muon is not made.
     """
 
     def __init__(self, model: nn.Module, further: Weights, lr: float, weight_decay: float):
-        learning = {name: each for name, each in model.named_parameters() if each.requires_grad}
-        inside = {n for n, each in learning.items() if n.startswith("encoder.") and each.ndim == 2}
-        if not inside:
+        trained = {name: w for name, w in model.named_parameters() if w.requires_grad}
+        in_encoder = {n for n, w in trained.items() if n.startswith("encoder.") and w.ndim == 2}
+        if not in_encoder:
             raise AccordError(
                 "optimiser: muon expects an encoder that trains matrices; it has none"
             )
-        others = [each for name, each in learning.items() if name not in inside]
+        others = [weight for name, weight in trained.items() if name not in in_encoder]
         others += further
-        matrices = [learning[name] for name in sorted(inside)]
+        matrices = [trained[name] for name in sorted(in_encoder)]
         self.both: tuple[Optimizer, Optimizer] = (
             Muon(matrices, lr=lr, weight_decay=weight_decay),
             ADAMW(others, lr=lr, weight_decay=weight_decay),
@@ -107,19 +104,19 @@ class MuonAndAdamW:
 
     @property
     def param_groups(self) -> list[dict]:
-        return list(chain.from_iterable(each.param_groups for each in self.both))
+        return list(chain.from_iterable(optimiser.param_groups for optimiser in self.both))
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        for each in self.both:
-            each.zero_grad(set_to_none)
+        for optimiser in self.both:
+            optimiser.zero_grad(set_to_none)
 
     def step(self) -> None:
-        for each in self.both:
-            each.step()
+        for optimiser in self.both:
+            optimiser.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """As of one optimiser: the weights of the second are numbered after those of the first."""
-        first, second = (each.state_dict() for each in self.both)
+        """Return one state: the weights of AdamW are numbered after those of Muon."""
+        first, second = (optimiser.state_dict() for optimiser in self.both)
         shift = len(first["param_groups"][0]["params"])
         state = {shift + number: values for number, values in second["state"].items()}
         return {
@@ -129,10 +126,11 @@ class MuonAndAdamW:
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         shift = len(saved["param_groups"][0]["params"])
-        for each, group, begin in zip(self.both, saved["param_groups"], (0, shift), strict=True):
-            numbers = [begin + place for place in range(len(group["params"]))]
-            state = {n - begin: saved["state"][n] for n in numbers if n in saved["state"]}
-            each.load_state_dict({"state": state, "param_groups": [group]})
+        groups = saved["param_groups"]
+        for optimiser, group, first in zip(self.both, groups, (0, shift), strict=True):
+            numbers = range(first, first + len(group["params"]))
+            state = {n - first: saved["state"][n] for n in numbers if n in saved["state"]}
+            optimiser.load_state_dict({"state": state, "param_groups": [group]})
 
 
 def adamw(model: nn.Module, further: Weights, lr: float, weight_decay: float) -> Optimizer:
@@ -157,29 +155,29 @@ def sgd(
 
 
 def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer | MuonAndAdamW:
-    """The optimiser of a recipe, for a model and further weights."""
+    """Return the optimiser of a recipe, for a model and further weights."""
     return OPTIMISERS.make(
         recipe.optimiser, model, further, recipe.learning_rate, recipe.weight_decay
     )
 
 
 class Plateau:
-    """The learning rate is divided after an epoch without gain in validation."""
+    """Divides the learning rate after an epoch without gain in validation."""
 
     def __init__(self, *, decay: float = 3.0):
         self.decay = decay
 
     def rate(self, first: float, done: float, epochs: int) -> float | None:
-        """The learning rate after this many epochs, perhaps a fraction; None: unchanged."""
+        """Return the learning rate after a number of epochs, fractions included; None: as it is."""
         return None
 
     def without_gain(self, rate: float) -> float:
-        """The learning rate after an epoch without gain in validation."""
+        """Return the learning rate after an epoch without gain in validation."""
         return rate / self.decay
 
 
 class LinearDecay(Plateau):
-    """The learning rate falls from word to word, to zero at the end of the last epoch."""
+    """Lowers the learning rate from word to word, to zero at the end of the last epoch."""
 
     def __init__(self):
         super().__init__(decay=1.0)
@@ -189,7 +187,7 @@ class LinearDecay(Plateau):
 
 
 class InverseDecay(Plateau):
-    """The learning rate falls as 1/(1 + epochs done), fractions included."""
+    """Lowers the learning rate as 1/(1 + epochs done), fractions included."""
 
     def __init__(self):
         super().__init__(decay=1.0)

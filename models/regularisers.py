@@ -1,6 +1,6 @@
 """Terms that a training adds to the loss of the text: penalties, and runs beside the first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -37,6 +37,25 @@ class LossTerm(nn.Module):
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
         """The loss so far, with this term."""
         return loss
+
+
+def apply_terms(
+    run: Callable[[], Seen],
+    terms: Sequence[LossTerm],
+    of_batch: Sequence[tuple[Tensor, ...]],
+) -> tuple[Tensor, Seen]:
+    """Return the loss of a forward pass with all terms, and the pass."""
+
+    def run_once() -> tuple[Tensor, Seen]:
+        seen = run()
+        loss = seen.nats
+        for term, inputs in zip(terms, of_batch, strict=True):
+            loss = term(loss, seen, *inputs)
+        return loss, seen
+
+    for term in terms:
+        run_once = term.around(run_once)
+    return run_once()
 
 
 class ActivationPenalty(LossTerm):

@@ -1,50 +1,107 @@
-"""The training loop: epochs over shuffled text, validation, early stopping, the best weights."""
+"""Training by gradients: epochs, steps, validation, early stopping, checkpoints.
 
+A training leaves the weights of its best epoch in its folder. An interrupted training resumes from
+its newest checkpoint and ends with the same weights: on a CPU to the last bit, if the number of
+threads is the same.
+"""
+
+import hashlib
+import json
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load
-from torch import nn
+from safetensors.torch import load, save
+from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.calibration import fit_calibration, fit_temperature
-from accord.models.checkpoint import Checkpoints, TrainingState, WeightAverage, parse
 from accord.models.common.device import (
-    Threads,
     be_deterministic,
     choose_device,
     freed_memory_kept,
+    has_bfloat16,
 )
-from accord.models.common.files import WEIGHTS
+from accord.models.common.files import PARTIAL, WEIGHTS, remove, write_whole
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
-from accord.models.data import Sentences
-from accord.models.gpu import processes
+from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State, batches, detached
+from accord.models.gpu.executor import Accelerated, is_accelerated
 from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
-from accord.models.optimisers import optimiser
+from accord.models.optimisers import MuonAndAdamW, optimiser
 from accord.models.recipe import Recipe
-from accord.models.regularisers import LossTerm, regularisers
-from accord.models.step import STEPS, StepLog, Steps
+from accord.models.regularisers import LossTerm, apply_terms, regularisers
+from accord.models.training_parts import SCHEDULES
 
-CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
+CHECK_STEPS = 50  # between two looks at the losses, for each of which a GPU must finish its work
+CHECKPOINTS = 2  # kept: if the newer one is damaged, the other serves
+VALUES = "values"  # the tensor of a checkpoint that holds all other values, as JSON
+STEPS = "steps.csv"
+HEADER = "epoch,step,nats,gradient_norm,learning_rate\n"
+
+Gradients = Callable[[Prepared, State], tuple[Tensor, State]]
+
+
+class Executor:
+    """Computes the steps of a training in this process, on a CPU, one after the other.
+
+    `Accelerated` has the same methods for GPUs and for several processes.
+    """
+
+    is_first = True  # whether this process writes the files
+    keeps_gradients = False  # whether gradients stay at one place in memory
+    agreement_steps = 1  # between two agreements of all processes
+
+    def __init__(self, gradients: Gradients):
+        self.step = gradients
+
+    def prepared(
+        self, batches: Iterator[Batch], prepare: Callable[[Batch], Prepared]
+    ) -> Iterator[Prepared]:
+        """Yield the batches as the steps need them."""
+        return map(prepare, batches)
+
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag is true in any process."""
+        return flag
+
+    def mean(self, number: float) -> float:
+        """Return the mean over all processes."""
+        return number
+
+    def sum_over(self, text: Sentences, compute: Callable[[Sentences], float]) -> float:
+        """Return a sum over a text, for which each process computes its part."""
+        return compute(text)
+
+    def from_first(self, content: bytes | None) -> bytes:
+        """Return the content that the first process has; none is empty."""
+        return content or b""
+
+    def gather(self, state: State) -> State:
+        """Return the state of all columns."""
+        return state
+
+    def scatter(self, state: State) -> State:
+        """Return the state of the columns that this process reads."""
+        return state
+
+    def close(self) -> None:
+        """Free what only steps need."""
 
 
 class Trainer:
-    """Trains a model into a folder, and resumes from the last checkpoint if it was interrupted.
+    """Trains a model into a folder, or resumes the training that the folder holds.
 
-    A checkpoint stores the number of batches done, as each epoch draws its own. On a CPU the
-    weights come out the same to the last bit, however often the training is interrupted. Where
-    several processes train one model (accord.models.gpu.processes), the first one writes; a
-    checkpoint does not depend on how many they are. `terms` come before those that the recipe adds
-    to the loss.
+    `terms` are added to the loss, before those of the recipe. Of several processes that train one
+    model, the first writes; its checkpoints do not depend on their number.
     """
 
     def __init__(
@@ -58,178 +115,237 @@ class Trainer:
         terms: Sequence[LossTerm] = (),
     ):
         self.device = choose_device(recipe.device)
+        self.model, self.recipe, self.folder = model.to(self.device), recipe, folder
+        self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
         named = {type(term).__name__.lower(): term for term in terms}
         named |= regularisers(recipe, model)
         self.terms = nn.ModuleDict(named).to(self.device)
-        self.model = model.to(self.device)
-        self.recipe, self.folder = recipe, folder
-        self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
-        average = WeightAverage(model, recipe.ema) if recipe.ema else None
-        nats = torch.zeros((), device=self.device)
-        steps_of = optimiser(recipe, model, self.terms.parameters())
-        self.now = TrainingState(model, self.terms, steps_of, average, nats=nats)
-        self.log = StepLog(folder / STEPS, writes=processes.is_first())
-        self.steps = Steps(self.model, recipe, self.now, self.log, [*named.values()])
+        self.term_list = [*named.values()]
+        self.schedule = SCHEDULES.make(recipe.schedule)
+        self.in_bfloat16 = recipe.precision == "bfloat16" and has_bfloat16(self.device)
+        self.state = TrainingState(
+            model,
+            self.terms,
+            optimiser(recipe, model, self.terms.parameters()),
+            WeightAverage(model, recipe.ema) if recipe.ema else None,
+            nats=torch.zeros((), device=self.device),
+        )
+        self.executor: Executor | Accelerated = (
+            Accelerated(self._gradients, model, recipe, self.state.parameters(), self.device)
+            if is_accelerated(self.device)
+            else Executor(self._gradients)
+        )
+        self.log = StepLog(folder / STEPS, self.executor.is_first)
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
 
     @property
     def curve(self) -> list[Epoch]:
-        return self.now.curve
+        return self.state.curve
 
-    def fit(self, train: Sentences, valid: Sentences, goes_on: bool = False) -> None:
-        """Train until validation stops improving; the best weights are in the folder after it.
+    def fit(self, train: Sentences, valid: Sentences, validates_first: bool = False) -> None:
+        """Train until validation stops improving; load and save the best weights.
 
-        An initial checkpoint is validated before the first step, as epoch 0: the result is never
-        worse.
+        `validates_first` validates the weights before the first step, as epoch 0. So an initial
+        checkpoint never becomes worse.
         """
-        was_done = processes.is_first() and (self.folder / CURVE).exists()  # the last thing written
-        if not processes.total(was_done):
-            be_deterministic(self.recipe.deterministic)
-            self._resume()
-            if self.recipe.precision == "bfloat16" and not self.steps.in_bfloat16:
-                self.say("precision: float32, as products in bfloat16 are slow on this processor")
-            if goes_on and not self.curve:
-                self._open(valid)
-            contexts = self.model.contexts(train, training=True)
-            for term in self.steps.terms:
-                term.prepare(self.model, train, valid)
-            is_free = self.device.type == "cpu" and not self.recipe.deterministic
-            with freed_memory_kept(), Threads(is_free and processes.count() == 1) as threads:
-                while not self._is_done():
-                    self._pass(train, contexts, threads)
-                    self._close_epoch(valid)
-                    self._save()
-                    self.on_epoch(self.curve[-1])
-            self.steps.recorded = None  # which the collector must not free in a recording
-            if processes.is_first():
-                self._save_best(valid)
-                write_curve(self.curve, self.folder / CURVE)
-        weights = (self.folder / WEIGHTS).read_bytes() if processes.is_first() else None
-        load_weights(self.model, load(processes.from_first(weights)))
-        if processes.is_first():
+        if not self.executor.any(self.executor.is_first and (self.folder / CURVE).exists()):
+            self._fit(train, valid, validates_first)
+        weights = (self.folder / WEIGHTS).read_bytes() if self.executor.is_first else None
+        load_weights(self.model, load(self.executor.from_first(weights)))
+        if self.executor.is_first:
             self.checkpoints.clear()
+
+    def _fit(self, train: Sentences, valid: Sentences, validates_first: bool) -> None:
+        """Train, and write the best weights and then the curve: the mark that all is done."""
+        be_deterministic(self.recipe.deterministic)
+        self._resume()
+        if self.recipe.precision == "bfloat16" and not self.in_bfloat16:
+            self.say("precision: float32, as products in bfloat16 are slow on this processor")
+        if validates_first and not self.curve:
+            self._validate_first(valid)
+        prepare = partial(
+            prepare_batch,
+            contexts=self.model.contexts(train, training=True),
+            extra=self.model.conditioned(train).extra,
+            terms=self.term_list,
+        )
+        for term in self.term_list:
+            term.prepare(self.model, train, valid)
+        with freed_memory_kept():
+            while not self._is_done():
+                self._train_epoch(train, prepare)
+                self._close_epoch(valid)
+                self._save()
+                self.on_epoch(self.curve[-1])
+        self.executor.close()
+        if self.executor.is_first:
+            self._save_best(valid)
+            write_curve(self.curve, self.folder / CURVE)
+
+    def _is_done(self) -> bool:
+        seconds = sum(row.seconds for row in self.curve)
+        is_late = self.recipe.seconds is not None and seconds >= self.recipe.seconds
+        is_over = is_late or self.state.epoch > self.recipe.epochs
+        return is_over or self.state.without_gain >= self.recipe.patience
+
+    def _train_epoch(self, train: Sentences, prepare: Callable[[Batch], Prepared]) -> None:
+        """Train over the text once, or over the rest of it after a checkpoint."""
+        state = self.state
+        if not state.step:
+            torch.manual_seed(self.recipe.seed * 10_000 + state.epoch)
+        self.model.train()
+        start = time.monotonic() - state.seconds
+        epoch_words = train.epoch_words  # of all documents: too slow to add up at every step
+        batches = islice(self._batches(train), state.step, None)
+        for batch in self.executor.prepared(batches, prepare):
+            self._step(batch, epoch_words)
+            self.on_step(batch.word_count)
+            state.seconds = time.monotonic() - start
+            is_due = self._is_due()
+            if is_due or state.step % CHECK_STEPS == 0:
+                self._check_losses(train)
+            if is_due:
+                self._save()
+        self._check_losses(train)
+        state.seconds = time.monotonic() - start
+
+    def _batches(self, train: Sentences) -> Iterator[Batch]:
+        """Return the batches of the current epoch, drawn from the seed and its number."""
+        generator = np.random.default_rng([self.recipe.seed, self.state.epoch])
+        return batches(train, self.recipe, generator)
+
+    def _step(self, batch: Prepared, epoch_words: float) -> None:
+        """Take one step of the optimiser."""
+        state = self.state
+        self._set_learning_rate(state.epoch - 1 + state.words / epoch_words)
+        before = state.encoder
+        if not batch.continues or self._resets() or before is None:
+            before = self.model.encoder.initial_state(batch.words.shape[1])
+        nats, state.encoder = self.executor.step(batch, before)
+        norm = nn.utils.clip_grad_norm_(state.parameters(), self.recipe.max_grad_norm)
+        state.optimiser.step()
+        if state.average:
+            state.average.update(self.model)
+        self.log.add(nats, norm, state.learning_rate)
+        state.nats = state.nats + nats * batch.word_count
+        state.step, state.words = state.step + 1, state.words + batch.word_count
+
+    def _set_learning_rate(self, epochs: float) -> None:
+        """Set the learning rate after this many epochs, if the schedule changes it by step."""
+        rate = self.schedule.rate(self.recipe.learning_rate, epochs, self.recipe.epochs)
+        if rate is not None:
+            self.state.set_learning_rate(rate)
+
+    def _resets(self) -> bool:
+        """Return whether a window is read from the zero state, by chance (`zero_state`)."""
+        share = self.recipe.zero_state
+        return bool(share) and torch.rand(()).item() < share
+
+    def _gradients(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        """Fill the gradients; return the nats per word of a batch and the state after it."""
+        self.state.optimiser.zero_grad(set_to_none=not self.executor.keeps_gradients)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
+            run = partial(
+                self.model.loss,
+                batch.words,
+                batch.targets,
+                before,
+                batch.context,
+                batch.real,
+                batch.extra,
+                self.model.begin(batch.targets, batch.context),
+            )
+            loss, seen = apply_terms(run, self.term_list, batch.of_terms)
+        loss.backward()
+        return seen.nats.detach(), detached(seen.after)
+
+    def _validate_first(self, valid: Sentences) -> None:
+        """Validate the initial checkpoint: its weights are the best so far."""
+        start = time.monotonic()
+        valid_nats = self._validation_loss(valid, epoch=0)
+        seconds = self.executor.mean(time.monotonic() - start)
+        self.state.best = parameters_of(self.model)
+        rate = self.state.learning_rate
+        self.state.close_epoch(Epoch(0, math.nan, valid_nats, rate, seconds, math.nan))
+        self.on_epoch(self.curve[-1])
+
+    def _close_epoch(self, valid: Sentences) -> None:
+        """Validate; keep the best weights. An epoch without gain lowers the learning rate."""
+        state = self.state
+        best = min((row.valid_nats for row in self.curve), default=math.inf)
+        with state.average.applied(self.model) if state.average else nullcontext():
+            valid_nats = self._validation_loss(valid, state.epoch)
+            if valid_nats < best:
+                state.best = parameters_of(self.model)
+        seconds = self.executor.mean(state.seconds)
+        train_nats, speed = float(state.nats) / state.words, state.words / seconds
+        rate = state.learning_rate
+        state.close_epoch(
+            Epoch(state.epoch, train_nats, valid_nats, rate, round(seconds, 3), speed)
+        )
+        if valid_nats < best - self.recipe.min_delta:
+            state.without_gain = 0
+        else:
+            state.without_gain += 1
+            state.set_learning_rate(self.schedule.without_gain(rate))
+
+    def _validation_loss(self, valid: Sentences, epoch: int) -> float:
+        """Return the nats per word of the validation text."""
+        log_p = self.executor.sum_over(valid, lambda text: float(self.model.score(text).sum()))
+        nats = -log_p / len(valid.ids)
+        if not math.isfinite(nats):
+            raise self._failure(f"the validation loss of epoch {epoch} is {nats}")
+        return nats
 
     def _save_best(self, valid: Sentences) -> None:
         """Write the best weights, with the temperature and the calibration that suit them."""
-        load_weights(self.model, self.now.best)
+        load_weights(self.model, self.state.best)
         if "temperature" in self.recipe.fitted:
             fit_temperature(self.model, valid)
         if "calibration" in self.recipe.fitted:
             fit_calibration(self.model, valid)
         save_tensors(parameters_of(self.model), self.folder / WEIGHTS)
 
-    def _is_done(self) -> bool:
-        spent = sum(row.seconds for row in self.curve)
-        most = math.inf if self.recipe.seconds is None else self.recipe.seconds
-        enough = self.now.epoch > self.recipe.epochs or spent >= most
-        return enough or self.now.without_gain >= self.recipe.patience
-
-    def _pass(self, train: Sentences, contexts: np.ndarray, threads: Threads) -> None:
-        """Train over the text once, or over the rest of it."""
-        now = self.now
-        if not now.step:
-            torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
-        self.model.train()
-        start = time.monotonic() - now.seconds
-        epoch_words = train.epoch_words  # of all documents: too slow to add up at every step
-        for batch, prepared in self.steps.left(train, contexts):
-            words = self.steps.take(batch, prepared, epoch_words)
-            self.on_step(words)
-            threads.after_step(words)
-            now.seconds = time.monotonic() - start
-            is_due = self._is_due()
-            if is_due or now.step % CHECKED_EVERY == 0:
-                self._check(train)
-            if is_due:
-                self._save()
-        self._check(train)
-        now.seconds = time.monotonic() - start
-
-    def _open(self, valid: Sentences) -> None:
-        """Validate the initial checkpoint: its weights are the best so far."""
-        began = time.monotonic()
-        valid_nats = self._validated(valid, epoch=0)
-        seconds = processes.total(time.monotonic() - began) / processes.count()
-        self.now.best = parameters_of(self.model)
-        rate = self.now.learning_rate
-        self.now.close_epoch(Epoch(0, math.nan, valid_nats, rate, seconds, math.nan))
-        self.on_epoch(self.curve[-1])
-
-    def _close_epoch(self, valid: Sentences) -> None:
-        """Validate; keep the best weights. An epoch without gain lowers the learning rate."""
-        now = self.now
-        best = min((row.valid_nats for row in self.curve), default=math.inf)
-        with now.average.applied(self.model) if now.average else nullcontext():
-            valid_nats = self._validated(valid, now.epoch)
-            if valid_nats < best:
-                now.best = parameters_of(self.model)
-        seconds = processes.total(now.seconds) / processes.count()  # on which all have to agree
-        train_nats, speed = float(now.nats) / now.words, now.words / seconds
-        now.close_epoch(
-            Epoch(now.epoch, train_nats, valid_nats, now.learning_rate, round(seconds, 3), speed)
-        )
-        if valid_nats < best - self.recipe.min_delta:
-            now.without_gain = 0
-        else:
-            now.without_gain += 1
-            for group in now.optimiser.param_groups:
-                group["lr"] = self.steps.schedule.without_gain(group["lr"])
-
-    def _validated(self, valid: Sentences, epoch: int) -> float:
-        """Nats per word, each process scoring its share of the sentences."""
-        share = processes.ProcessShare.own(len(valid.lengths))
-        log_p = self.model.score(share.sentences(valid)).sum() * share.counts
-        nats = -processes.total(float(log_p)) / len(valid.ids)
-        if not math.isfinite(nats):
-            raise self._failure(f"the validation loss of epoch {epoch} is {nats}")
-        return nats
-
     def _is_due(self) -> bool:
-        """Whether it is time for a checkpoint, by steps or by seconds."""
+        """Return whether it is time for a checkpoint, by steps or by seconds."""
         steps, seconds = self.recipe.checkpoint_steps, self.recipe.checkpoint_seconds
-        if steps and self.now.step % steps == 0:
+        if steps and self.state.step % steps == 0:
             return True
-        is_late = 0 < seconds < time.monotonic() - self.saved
-        if not self.steps.is_shared:
-            return is_late
-        if self.now.step % CHECKED_EVERY:
-            return False  # processes agree on the time too seldom for it to cost
-        return bool(processes.total(is_late))
+        if self.state.step % self.executor.agreement_steps:
+            return False
+        return self.executor.any(0 < seconds < time.monotonic() - self.saved)
 
     def _save(self) -> None:
         """Write a checkpoint; an error if a weight is not finite."""
-        if not all(bool(weight.isfinite().all()) for weight in self.now.parameters()):
+        state = self.state
+        if not all(bool(weight.isfinite().all()) for weight in state.parameters()):
             raise self._failure(
-                f"a weight is not finite after epoch {self.now.epoch}, step {self.now.step}"
+                f"a weight is not finite after epoch {state.epoch}, step {state.step}"
             )
-        now = self.now
-        state, share = now.encoder, self.steps.share
-        if state and share is not None:
-            state = share.gathered(state)
-        if processes.is_first():
-            tensors, values = replace(now, encoder=state).pack()
+        if state.encoder:
+            state = replace(state, encoder=self.executor.gather(state.encoder))
+        if self.executor.is_first:
+            tensors, values = state.pack()
             values |= {"logged": self.log.size, "recipe": self.recipe.identity()}
-            self.checkpoints.write(now.epoch, now.step, tensors, values)
+            self.checkpoints.write(state.epoch, state.step, tensors, values)
         self.saved = time.monotonic()
 
     def _resume(self) -> None:
         """Resume from the newest checkpoint, if there is one."""
-        now, logged = self.now, 0
-        newest = self.checkpoints.newest(self.say) if processes.is_first() else None
-        if content := processes.from_first(newest):
+        state, logged = self.state, 0
+        newest = self.checkpoints.newest(self.say) if self.executor.is_first else None
+        if content := self.executor.from_first(newest):
             tensors, values = parse(content)
-            self._refuse_other(values["recipe"])
-            now.unpack(tensors, values)
-            if now.encoder:
-                now.encoder = processes.ProcessShare.own(now.encoder[0][0].shape[1]).state(
-                    now.encoder
-                )
+            self._check_recipe(values["recipe"])
+            state.unpack(tensors, values)
+            if state.encoder:
+                state.encoder = self.executor.scatter(state.encoder)
             logged = values["logged"]
-            self.say(f"goes on from epoch {now.epoch}, step {now.step}")
+            self.say(f"goes on from epoch {state.epoch}, step {state.step}")
         self.log.cut(logged)
 
-    def _refuse_other(self, recipe: dict[str, Any]) -> None:
+    def _check_recipe(self, recipe: Mapping[str, Any]) -> None:
         """Reject a checkpoint of another recipe: no recipe would describe the result."""
         for key, value in self.recipe.identity().items():
             if recipe.get(key) != value:
@@ -238,21 +354,279 @@ class Trainer:
                     f"on with {value!r}; remove its checkpoints to start anew"
                 )
 
-    def _check(self, train: Sentences) -> None:
-        """Log the last steps; stop if the loss or the gradient of one of them is no number."""
-        now = self.now
-        step = self.log.check(now.epoch, now.step)
+    def _check_losses(self, train: Sentences) -> None:
+        """Log the last steps; an error if the loss or the gradient of one is not finite."""
+        state = self.state
+        step = self.log.flush(state.epoch, state.step)
         if step is None:
             return
-        batch = next(islice(self.steps.batches(train), step - 1, None))
+        batch = next(islice(self._batches(train), step - 1, None))
         sentences = np.searchsorted(train.starts, batch.positions[0], side="right")
-        some = ", ".join(map(str, sentences[:5])) + (" …" if len(sentences) > 5 else "")
+        numbers = ", ".join(map(str, sentences[:5])) + (" …" if len(sentences) > 5 else "")
         raise self._failure(
-            f"the loss or its gradient is not finite at epoch {now.epoch}, step {step}, whose "
-            f"columns begin in sentences {some} of the training text ({self.log.path})"
+            f"the loss or its gradient is not finite at epoch {state.epoch}, step {step}, whose "
+            f"columns begin in sentences {numbers} of the training text ({self.log.path})"
         )
 
-    def _failure(self, what: str) -> FloatingPointError:
+    def _failure(self, reason: str) -> FloatingPointError:
         files = self.checkpoints.files()
         last = f"the last good checkpoint is {files[-1]}" if files else "no checkpoint was written"
-        return FloatingPointError(f"{what}; {last}")
+        return FloatingPointError(f"{reason}; {last}")
+
+
+def prepare_batch(
+    batch: Batch,
+    contexts: np.ndarray,
+    extra: Mapping[str, np.ndarray] | None = None,
+    terms: Sequence[LossTerm] = (),
+) -> Prepared:
+    """Return the tensors of a batch: targets that are words, their contexts, data of the terms."""
+    is_word = batch.targets != NO_WORD
+    positions = batch.positions[is_word.numpy()]
+    return Prepared(
+        batch.words,
+        batch.targets[is_word],
+        torch.from_numpy(contexts[positions]),
+        None if is_word.all() else is_word.flatten().nonzero().squeeze(1),
+        {name: torch.from_numpy(x[batch.positions]) for name, x in (extra or {}).items()},
+        tuple(tuple(term.of_batch(positions)) for term in terms),
+        batch.continues,
+        len(positions),
+        batch.words.shape[1],
+    )
+
+
+class StepLog:
+    """Loss and gradient norm of every step; they stay on the device until they are flushed."""
+
+    def __init__(self, path: Path, writes: bool):
+        self.path, self.writes = path, writes
+        self.steps: list[tuple[Tensor, Tensor, float]] = []
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self.path.stat().st_size
+
+    def cut(self, size: int) -> None:
+        """Remove the steps after a checkpoint, which are taken again."""
+        if self.writes:
+            with self.path.open("ab") as file:
+                file.truncate(min(size, file.tell()))
+
+    def add(self, loss: Tensor, norm: Tensor, learning_rate: float) -> None:
+        self.steps.append((loss, norm, learning_rate))
+
+    def flush(self, epoch: int, last: int) -> int | None:
+        """Write the steps up to the last one; return the first that is not finite."""
+        if not self.steps:
+            return None
+        losses, norms, rates = zip(*self.steps, strict=True)
+        self.steps = []
+        values = torch.stack([torch.stack(losses), torch.stack(norms)], dim=1).cpu()
+        first = last - len(values) + 1
+        if self.writes:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write("" if file.tell() else HEADER)
+                for step, (loss, norm) in enumerate(values.tolist()):
+                    row = f"{loss:.8g},{norm:.8g},{rates[step]:.8g}"
+                    file.write(f"{epoch},{first + step},{row}\n")
+        wrong = (~values.isfinite().all(dim=1)).nonzero()
+        return first + int(wrong[0]) if len(wrong) else None
+
+
+class WeightAverage:
+    """The mean of a model's parameters over the updates so far.
+
+    The first updates have equal weights (Polyak & Juditsky 1992, the averaged SGD of AWD-LSTM).
+    Once there are more than 1 / (1 − decay) of them, their weights fall as decay^age.
+    """
+
+    def __init__(self, model: nn.Module, decay: float):
+        self.decay = decay
+        self.updates = 0
+        self.mean = parameters_of(model)
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        self.updates += 1
+        share = max(1 / self.updates, 1 - self.decay)
+        torch._foreach_lerp_(list(self.mean.values()), list(model.parameters()), share)
+
+    @contextmanager
+    def applied(self, model: nn.Module) -> Iterator[None]:
+        """Give the model its averaged weights, and its own again afterwards."""
+        weights = parameters_of(model)
+        load_weights(model, self.mean)
+        try:
+            yield
+        finally:
+            load_weights(model, weights)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"updates": torch.tensor(self.updates), **self.mean}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.updates = int(state["updates"])
+        for name, value in self.mean.items():
+            value.copy_(state[name])
+
+
+@dataclass
+class TrainingState:
+    """All that changes from step to step, and that a checkpoint therefore holds."""
+
+    model: nn.Module
+    terms: nn.ModuleDict  # of the loss; some have parameters
+    optimiser: torch.optim.Optimizer | MuonAndAdamW
+    average: WeightAverage | None
+    best: dict[str, Tensor] = field(default_factory=dict)  # the weights of the best epoch so far
+    curve: list[Epoch] = field(default_factory=list)
+    without_gain: int = 0  # epochs since the last gain in validation
+
+    # Of the current epoch:
+    step: int = 0  # steps done
+    words: int = 0  # words read
+    seconds: float = 0.0
+    nats: Tensor = field(default_factory=lambda: torch.zeros(()))  # of all words read
+    encoder: State | None = None  # the state before the next batch
+
+    @property
+    def epoch(self) -> int:
+        return self.curve[-1].epoch + 1 if self.curve else 1
+
+    @property
+    def learning_rate(self) -> float:
+        return self.optimiser.param_groups[0]["lr"]
+
+    def set_learning_rate(self, rate: float) -> None:
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+
+    def parameters(self) -> list[nn.Parameter]:
+        """Return all trained parameters, those of the model first."""
+        return [*self.model.parameters(), *self.terms.parameters()]
+
+    def close_epoch(self, row: Epoch) -> None:
+        self.curve.append(row)
+        self.step, self.words, self.seconds = 0, 0, 0.0
+        self.nats, self.encoder = torch.zeros_like(self.nats), None
+
+    def pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return everything as named tensors and as values that JSON can hold."""
+        optimiser = self.optimiser.state_dict()
+        parts = {
+            "model": parameters_of(self.model),
+            "terms": parameters_of(self.terms),
+            "best": self.best,
+            "average": self.average.state_dict() if self.average else {},
+            "random": {"cpu": torch.get_rng_state()},
+            "": {"nats": self.nats},
+        }
+        if self.nats.is_cuda:
+            parts["random"]["cuda"] = torch.cuda.get_rng_state(self.nats.device)
+        parts |= {f"optimiser.{index}": values for index, values in optimiser["state"].items()}
+        for number, layer in enumerate(self.encoder or ()):
+            parts[f"encoder.{number}"] = {str(index): value for index, value in enumerate(layer)}
+        tensors = {
+            f"{part}.{name}": v for part, named in parts.items() for name, v in named.items()
+        }
+        return tensors, {
+            "curve": [vars(row) for row in self.curve],
+            "without_gain": self.without_gain,
+            "groups": optimiser["param_groups"],
+            "step": self.step,
+            "words": self.words,
+            "seconds": self.seconds,
+        }
+
+    def unpack(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
+        """Restore the state that `pack` returned."""
+        device = self.nats.device
+        load_weights(self.model, _part(tensors, "model."))
+        load_weights(self.terms, _part(tensors, "terms."))
+        if self.average:
+            self.average.load_state_dict(_part(tensors, "average."))
+        state = {int(index): named for index, named in _nested(tensors, "optimiser.").items()}
+        self.optimiser.load_state_dict({"state": state, "param_groups": values["groups"]})
+        self.best = {name: v.to(device) for name, v in _part(tensors, "best.").items()}
+        self.curve = [Epoch(**row) for row in values["curve"]]
+        self.without_gain, self.step = values["without_gain"], values["step"]
+        self.words, self.seconds = values["words"], values["seconds"]
+        self.nats = tensors[".nats"].to(device)
+        layers = _nested(tensors, "encoder.")
+        self.encoder = tuple(
+            tuple(v.to(device) for _, v in sorted(layers[number].items()))
+            for number in sorted(layers, key=int)
+        )
+        torch.set_rng_state(tensors["random.cpu"])
+        if device.type == "cuda" and "random.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random.cuda"], device)
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Return the tensors whose names begin with the prefix, without it."""
+    return {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
+
+
+def _nested(tensors: dict[str, Tensor], prefix: str) -> dict[str, dict[str, Tensor]]:
+    """Return the same tensors by the two halves of the rest of each name."""
+    nested: dict[str, dict[str, Tensor]] = {}
+    for name, value in _part(tensors, prefix).items():
+        index, key = name.split(".")
+        nested.setdefault(index, {})[key] = value
+    return nested
+
+
+class Checkpoints:
+    """The newest checkpoints of one training, in its folder. Nothing in them is pickled.
+
+    A file's name has the epoch, the steps done in it and the hash of the content, which reveals
+    damage before the checkpoint is used.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def files(self) -> list[Path]:
+        """Return the files, the oldest first."""
+        return sorted(self.folder.glob("checkpoint-*.safetensors"))
+
+    def write(self, epoch: int, step: int, tensors: dict[str, Tensor], values: Any) -> None:
+        text = bytearray(json.dumps(values).encode())
+        content = save(
+            {name: tensor.contiguous() for name, tensor in tensors.items()}
+            | {VALUES: torch.frombuffer(text, dtype=torch.uint8)}
+        )
+        name = f"checkpoint-{epoch:05}-{step:08}-{_digest(content)}.safetensors"
+        write_whole(self.folder / name, content)
+        for old in self.files()[:-CHECKPOINTS]:
+            old.unlink()
+
+    def newest(self, say: Callable[[str], None]) -> bytes | None:
+        """Return the content of the newest whole checkpoint; report and remove damaged ones.
+
+        They are removed because later checkpoints would sort before them.
+        """
+        for path in reversed(self.files()):
+            content = path.read_bytes()
+            if path.stem.endswith(_digest(content)):
+                return content
+            path.unlink()
+            say(f"{path} was damaged and is removed; the checkpoint before it is used")
+        return None
+
+    def clear(self) -> None:
+        """Remove all checkpoints, and the leftovers of killed writers."""
+        for path in (*self.files(), *self.folder.glob(PARTIAL)):
+            remove(path)
+
+
+def parse(content: bytes) -> tuple[dict[str, Tensor], Any]:
+    """Return the tensors and values of a checkpoint."""
+    tensors = load(content)
+    return tensors, json.loads(tensors.pop(VALUES).numpy().tobytes())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -16,9 +16,10 @@ from accord.errors import AccordError
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.data import Batch, Sentences, State, batches, detached
 from accord.models.encoder import Encoder
+from accord.models.gpu.executor import on_device
 from accord.models.model import LanguageModel, Seen
 from accord.models.optimisers import ADAMW, uncompiled
-from accord.models.step import prepare
+from accord.models.train import prepare_batch
 from accord.zoo.gradient_free import NextTraining
 
 SLOWEST = 0.5  # of a rate that is left after one step, at least (Almeida et al. 1998)
@@ -137,8 +138,8 @@ def kalman(
     for epoch in range(1, recipe.epochs + 1):
         state, total, count = None, 0.0, 0
         for batch in batches(train, recipe, np.random.default_rng([seed, epoch])):
-            given = prepare(batch, contexts, device)
-            if state is None or not batch.goes_on:
+            given = on_device(prepare_batch(batch, contexts), device)
+            if state is None or not batch.continues:
                 state = model.encoder.initial_state(given.words.shape[1])
             seen = model.loss(
                 given.words, given.targets, state, given.context, given.real, given.extra
@@ -280,8 +281,8 @@ class _WindowReader:
             draws = np.random.default_rng([self.seed, self.epoch])
             self.batches = iter(batches(self.text, self.model.recipe, draws))
             batch = next(self.batches)
-        given = prepare(batch, self.contexts, self.model.embedding.weight.device)
-        if self.state is None or not batch.goes_on:
+        given = on_device(prepare_batch(batch, self.contexts), self.model.embedding.weight.device)
+        if self.state is None or not batch.continues:
             self.state = self.model.encoder.initial_state(given.words.shape[1])
         seen = self.model.loss(
             given.words, given.targets, self.state, given.context, given.real, given.extra

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, distributed, nn
 
-from accord.models.data import NO_WORD, Batch, Sentences, State, columns
+from accord.models.data import Batch, State, columns
 
 
 def join() -> bool:
@@ -67,19 +67,10 @@ class ProcessShare:
 
     def batch(self, whole: Batch) -> Batch:
         words, targets = (each[:, self.columns] for each in (whole.words, whole.targets))
-        return Batch(words, targets, whole.positions[:, self.columns], whole.goes_on)
-
-    def sentences(self, whole: Sentences) -> Sentences:
-        return whole.part(self.first, self.stop)
+        return Batch(words, targets, whole.positions[:, self.columns], whole.continues)
 
     def state(self, whole: State) -> State:
         return columns(whole, self.columns)
-
-    def weight(self, whole: Batch) -> float:
-        """The part of a batch's words that this process reads."""
-        is_word = whole.targets != NO_WORD
-        own = is_word[:, self.columns].sum() * self.counts
-        return float(own / is_word.sum())
 
     def gathered(self, state: State) -> State:
         """The state of all columns, from each process that of its own."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from training_cases import model, sentences
 
 from accord.models.data import NO_WORD, batches
-from accord.models.step import ahead, prepare
+from accord.models.gpu.executor import ahead
+from accord.models.train import prepare_batch
 
 
 def test_what_is_made_ahead_comes_in_order_and_not_further_ahead_than_said():
@@ -33,7 +33,7 @@ def test_a_prepared_batch_has_the_targets_and_their_contexts(text):
     train, recipe = sentences(), model(text=text).recipe
     contexts = np.stack([train.ids, train.offsets], axis=1).astype(np.int64)
     for batch in batches(train, recipe, np.random.default_rng(1)):
-        found = prepare(batch, contexts, torch.device("cpu"))
+        found = prepare_batch(batch, contexts)
         flat = batch.targets.flatten()
         assert found.words.equal(batch.words)
         assert found.targets.equal(flat[flat != NO_WORD])

@@ -9,8 +9,7 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from accord.models.optimisers import Muon, optimiser
-from accord.models.step import STEPS
-from accord.models.train import Trainer
+from accord.models.train import STEPS, Trainer
 from accord.models.training_parts import SCHEDULES
 
 TEXT = sentences()

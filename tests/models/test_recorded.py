@@ -69,7 +69,7 @@ def test_recorded_steps_have_the_losses_of_steps_one_by_one(tmp_path, changes):
         trainer = Trainer(model, recipe, tmp_path / str(recorded))
         (tmp_path / str(recorded)).mkdir()
         if not recorded:
-            trainer.steps.recorded, model.encoder.in_parts = None, False
+            trainer.executor.recorded, model.encoder.in_parts = None, False
         trainer.fit(TEXT, VALID)
         with (tmp_path / str(recorded) / "steps.csv").open() as file:
             losses[recorded] = [float(row["nats"]) for row in csv.DictReader(file)]

@@ -8,14 +8,13 @@ import torch
 from torch import nn
 from training_cases import RECIPE, model, sentences
 
-from accord.models.checkpoint import WeightAverage
 from accord.models.embedding import FeatureEmbedding
 from accord.models.encoder import VariationalDropout
 from accord.models.model import Seen
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.regularisers import ActivationPenalty, AdaptorPenalty
-from accord.models.train import Trainer
+from accord.models.train import Trainer, WeightAverage
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,9 @@ from accord.models.recipe import Recipe
 from accord.models.regularisers import (
     FraternalDropout,
     PastDecoder,
+    apply_terms,
     regularisers,
 )
-from accord.models.step import with_terms
 from accord.models.train import Trainer
 
 TEXT = sentences()
@@ -55,7 +55,7 @@ def run_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None)
     state, begun = network.encoder.initial_state(4), network.begin(targets, context)
     terms = [*regularisers(network.recipe, network).values()] if terms is None else terms
     run = partial(network.loss, READ[:-1], targets, state, context, real, begun=begun)
-    return with_terms(run, terms, [()] * len(terms))
+    return apply_terms(run, terms, [()] * len(terms))
 
 
 def loss_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None) -> torch.Tensor:

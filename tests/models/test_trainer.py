@@ -33,7 +33,7 @@ def test_the_averaged_weights_are_validated_and_saved(tmp_path):
     means = []
 
     def keep(epoch) -> None:
-        means.append({name: each.clone() for name, each in trainer.now.average.mean.items()})
+        means.append({name: each.clone() for name, each in trainer.state.average.mean.items()})
 
     trainer = Trainer(model(), replace(RECIPE, ema=0.98), tmp_path, on_epoch=keep)
     trainer.fit(TEXT, TEXT)
@@ -114,7 +114,7 @@ def test_products_are_in_bfloat16_where_that_is_fast_and_else_it_is_said_that_th
 @pytest.mark.parametrize("alpha", [0.9, 0.99])
 def test_rmsprop_keeps_as_much_of_the_mean_square_as_it_is_told(tmp_path, alpha):
     recipe = replace(RECIPE, optimiser={"kind": "rmsprop", "alpha": alpha})
-    groups = Trainer(model(), recipe, tmp_path).now.optimiser.param_groups
+    groups = Trainer(model(), recipe, tmp_path).state.optimiser.param_groups
     assert [group["alpha"] for group in groups] == [alpha]
 
 

@@ -11,8 +11,7 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from accord.models.data import batches
-from accord.models.step import STEPS
-from accord.models.train import Trainer
+from accord.models.train import STEPS, Trainer
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4)

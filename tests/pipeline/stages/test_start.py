@@ -12,7 +12,7 @@ from run_cases import scores_of, train_packed
 import accord
 from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors
-from accord.models.step import Steps
+from accord.models.train import Trainer
 from accord.pipeline.base.artefact import Damaged
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.data.encoded import read_sentences
@@ -271,7 +271,7 @@ def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_pat
 def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp_path, monkeypatch):
     changes = {"corpus.source": text, "train.bptt": 5, "train.checkpoint_steps": 5}
     whole = go_on(mine, start, tmp_path / "whole", **changes)
-    take, done = Steps.take, []
+    take, done = Trainer._step, []
 
     def interrupted(self, *args):
         done.append(take(self, *args))
@@ -279,7 +279,7 @@ def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp
             raise KeyboardInterrupt
         return done[-1]
 
-    monkeypatch.setattr(Steps, "take", interrupted)
+    monkeypatch.setattr(Trainer, "_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         go_on(mine, start, tmp_path / "parts", **changes)
     parts = go_on(mine, start, tmp_path / "parts", **changes)

@@ -1,0 +1,236 @@
+"""Steps on a GPU and on several processes: batches made ahead, recorded steps, shared columns.
+
+A step of a large model is some thousand kernels, each of which takes longer to launch than to run.
+A CUDA graph launches all of them at once, but for one shape of its inputs. So each shape is
+computed as usual at first, recorded when it comes again, and replayed from then on.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accord.models.background import Background
+from accord.models.data import NO_WORD, Batch, DrawsForColumns, Prepared, Sentences, State
+from accord.models.encoder import Recurrent
+from accord.models.gpu import processes
+from accord.models.log_linear import log_linear_of
+from accord.models.model import LanguageModel
+from accord.models.recipe import Recipe
+
+AHEAD = 2  # batches
+# Seconds before the thread makes a batch: first the next step is launched, which would otherwise
+# wait for the interpreter, and the GPU with it.
+GIVE_WAY = 5e-4
+
+Gradients = Callable[[Prepared, State], tuple[Tensor, State]]
+
+
+def is_accelerated(device: torch.device) -> bool:
+    """Return whether a training computes on a GPU or on several processes."""
+    return device.type != "cpu" or processes.count() > 1
+
+
+class Accelerated:
+    """Computes the steps of a training on a GPU, or on several processes that share each batch.
+
+    Its methods are those of `accord.models.train.Executor`. Each process reads its columns of a
+    batch, and all take the same step. On a GPU batches are made ahead, by a thread.
+    """
+
+    def __init__(
+        self,
+        gradients: Gradients,
+        model: LanguageModel,
+        recipe: Recipe,
+        parameters: Sequence[nn.Parameter],
+        device: torch.device,
+    ):
+        self.gradients, self.parameters, self.device = gradients, parameters, device
+        self.is_first, self.is_shared = processes.is_first(), processes.count() > 1
+        self.agreement_steps = 50 if self.is_shared else 1
+        self.share: processes.ProcessShare | None = None  # of the last batch
+        self.dropouts = [part for part in model.modules() if isinstance(part, DrawsForColumns)]
+        # Processes wait for each other, and only windows of a stream come in few shapes.
+        is_recorded = (
+            device.type == "cuda"
+            and recipe.text != "sentences"
+            and not self.is_shared
+            and model.has_fixed_shapes
+        )
+        self.recorded = (
+            RecordedSteps(gradients, log_linear_of(model).background) if is_recorded else None
+        )
+        if is_recorded and isinstance(model.encoder, Recurrent):
+            model.encoder.in_parts = True  # more kernels, which a recording launches at once
+
+    @property
+    def keeps_gradients(self) -> bool:
+        return self.recorded is not None  # a recording writes them to the same place each time
+
+    def prepared(
+        self, batches: Iterator[Batch], prepare: Callable[[Batch], Prepared]
+    ) -> Iterator[Prepared]:
+        def make(whole: Batch) -> Prepared:
+            if not self.is_shared:
+                return self._placed(prepare(whole))
+            share = processes.ProcessShare.own(whole.words.shape[1])
+            batch = self._placed(prepare(share.batch(whole)))
+            count = int((whole.targets != NO_WORD).sum())
+            return batch._replace(word_count=count, columns=share.of)
+
+        return ahead(batches, make) if self.device.type == "cuda" else map(make, batches)
+
+    def _placed(self, batch: Prepared) -> Prepared:
+        if self.recorded:
+            batch = self.recorded.with_room(batch)
+        return on_device(batch, self.device)
+
+    def step(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        self.share = processes.ProcessShare.own(batch.columns) if self.is_shared else None
+        for dropout in self.dropouts:
+            dropout.share = self.share
+        nats, after = (self.recorded or self.gradients)(batch, before)
+        if self.share is not None:
+            learning = [weight for weight in self.parameters if weight.requires_grad]
+            weight = self.share.counts * len(batch.targets) / batch.word_count
+            processes.add_up(learning, nats, weight)
+        return nats, after
+
+    def any(self, flag: bool) -> bool:
+        return bool(processes.total(flag))
+
+    def mean(self, number: float) -> float:
+        return processes.total(number) / processes.count()
+
+    def sum_over(self, text: Sentences, compute: Callable[[Sentences], float]) -> float:
+        first = np.append(text.first_sentences(), len(text.lengths))  # of the documents
+        share = processes.ProcessShare.own(len(first) - 1)
+        part = text.part(first[share.first], first[share.stop])
+        return processes.total(share.counts * compute(part))
+
+    def from_first(self, content: bytes | None) -> bytes:
+        return processes.from_first(content)
+
+    def gather(self, state: State) -> State:
+        return state if self.share is None else self.share.gathered(state)
+
+    def scatter(self, state: State) -> State:
+        return processes.ProcessShare.own(state[0][0].shape[1]).state(state)
+
+    def close(self) -> None:
+        self.recorded = None  # which the collector must not free in another recording
+
+
+def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> Iterator[Any]:
+    """Yield the result for each item, in order; a thread works a few items ahead."""
+
+    def make_later(item: Any) -> Any:
+        time.sleep(GIVE_WAY)
+        return make(item)
+
+    waiting: deque = deque()
+    with ThreadPoolExecutor(1) as thread:
+        for item in items:
+            waiting.append(thread.submit(make_later, item))
+            if len(waiting) > number:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+class _Recording(NamedTuple):
+    graph: torch.cuda.CUDAGraph
+    batch: Prepared  # its inputs
+    before: State
+    loss: Tensor  # its results, besides the gradients
+    after: State
+
+
+class RecordedSteps:
+    """Records `compute`, which reads a batch and a state and fills the gradients.
+
+    `compute` may wait for nothing that the GPU has computed, and its gradients stay in one place.
+    """
+
+    def __init__(self, compute: Gradients, background: Background):
+        self.compute, self.background = compute, background
+        self.met: set[tuple] = set()
+        self.recordings: dict[tuple, _Recording] = {}
+        self.pool = torch.cuda.graph_pool_handle()  # only one of them runs at a time
+
+    def with_room(self, batch: Prepared) -> Prepared:
+        """Return the batch with the number of entries that the background reserves for it."""
+        entries = int(self.background.entries(batch.context.numpy()))
+        coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
+        return batch._replace(room=-(-entries // coarse) * coarse)
+
+    def __call__(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors((batch, before)))
+        if shape not in self.recordings:
+            if shape not in self.met or not _has_memory():
+                self.met.add(shape)
+                return self._compute(batch, before)
+            self.recordings[shape] = self._record(batch, before)
+        recording = self.recordings[shape]
+        inputs, places = _tensors((batch, before)), _tensors((recording.batch, recording.before))
+        for value, place in zip(inputs, places, strict=True):
+            place.copy_(value)
+        recording.graph.replay()
+        return recording.loss.clone(), recording.after
+
+    def _record(self, batch: Prepared, before: State) -> _Recording:
+        batch, before = map_tensors((batch, before), Tensor.clone)
+        graph = torch.cuda.CUDAGraph()
+        # The thread that makes batches ahead uses the GPU meanwhile, which is not recorded.
+        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
+            loss, after = self._compute(batch, before)
+        return _Recording(graph, batch, before, loss, after)
+
+    def _compute(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        self.background.room = batch.room
+        results = self.compute(batch, before)
+        self.background.room = None
+        return results
+
+
+def _has_memory() -> bool:
+    """Return whether memory is left for another recording, which keeps the memory of a step."""
+    free, total = torch.cuda.mem_get_info()
+    return free > total / 6
+
+
+def _tensors(parts: tuple) -> Iterator[Tensor]:
+    """Yield all tensors of nested tuples and mappings."""
+    for part in parts:
+        if isinstance(part, Tensor):
+            yield part
+        elif isinstance(part, tuple | dict):
+            yield from _tensors(tuple(part.values()) if isinstance(part, dict) else part)
+
+
+def on_device(batch: Prepared, device: torch.device) -> Prepared:
+    """Return the batch on a device; a copy from pinned memory does not wait for the GPU."""
+
+    def copy(tensor: Tensor) -> Tensor:
+        pinned = tensor.pin_memory() if device.type == "cuda" else tensor
+        return pinned.to(device, non_blocking=True)
+
+    return batch if device.type == "cpu" else map_tensors(batch, copy)
+
+
+def map_tensors(part: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """Return the same nested tuples and mappings with the function's result for each tensor."""
+    if isinstance(part, Tensor):
+        return function(part)
+    if isinstance(part, dict):
+        return {name: map_tensors(value, function) for name, value in part.items()}
+    if isinstance(part, tuple):
+        values = (map_tensors(value, function) for value in part)
+        return type(part)(*values) if hasattr(part, "_fields") else tuple(values)
+    return part
