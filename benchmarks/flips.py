@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from accord.pipeline.run.pack import pack, unpack
+
 import accord
 from accord import lexicon
 from accord.pipeline.base.artefact import _digest_once
 from accord.pipeline.base.store import faults
 from accord.pipeline.model.find import bundled
-from accord.pipeline.run.pack import pack, unpack
 
 SENTENCE = "La petite fille mange une blouguette."
 WORDS = ["petite", "Les", "1999", "blouguettes", "du", "fille"]

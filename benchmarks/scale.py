@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from accord.pipeline.run.workers import Task, side_by_side, workers
+
 from accord.corpora.sources import CORPORA
 from accord.pipeline.base.artefact import ARTEFACTS, hashes_of
 from accord.pipeline.data.catalogue import data_folders, folder_of
-from accord.pipeline.run.workers import Task, side_by_side, workers
 
 STAGES = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")
 SOURCES = {"orangesum": "article", "eltec": "text"}  # and the key of a document's text

@@ -191,7 +191,7 @@ for name in {sorted(refused)!r}:
 import importlib, pkgutil, accord.models
 for module in pkgutil.walk_packages(accord.models.__path__, "accord.models."):
     importlib.import_module(module.name)
-import accord.pipeline.run.sweep
+import accord.pipeline.run.train
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr

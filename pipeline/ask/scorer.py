@@ -68,7 +68,7 @@ class Scorer:
         """Which model it is, what it knows and how large it is."""
         found = self.trained
         parts = [f"{found.kind} model {found.name!r}" if found else "model"]
-        if found and found.kind in ("run", "packed"):
+        if found and found.kind == "run":
             parts[0] += f" of {found.place}"
         if self.speller is None:
             parts.append(f"{len(self.vocabulary.known):,} known words")
@@ -265,7 +265,7 @@ def _whole(text: str) -> str:
 def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     """Load a trained model; without a name, the bundled model.
 
-    `run` is the folder of a run, of a packed run or of an exported model, the id of a model on the
+    `run` is the folder of a run or of an exported model, the id of a model on the
     Hugging Face hub, or an ARPA file. A run has several models: `model` names one of them, by
     default the last.
     """

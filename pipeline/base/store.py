@@ -20,6 +20,7 @@ from accord.pipeline.base.artefact import (
     MANIFEST,
     META,
     Artefact,
+    Damaged,
     hashes_of,
     name_of,
     read_json,
@@ -39,10 +40,23 @@ class Store:
     def path(self, name: str) -> Path:
         return self.folder / name
 
+    def partial(self, name: str) -> Path:
+        """Return the folder of an artefact that is not finished."""
+        return self.folder / f".{name}.partial"
+
     def find(self, name: str) -> Artefact | None:
-        """The artefact of that name if it is finished."""
-        folder = self.path(name)
-        return Artefact.read(folder) if (folder / META).exists() else None
+        """Return the artefact of that name if it is finished."""
+        return self.read(name) if (self.path(name) / META).exists() else None
+
+    def read(self, name: str) -> Artefact:
+        """Read a finished artefact, which may come from another machine."""
+        artefact = Artefact.read(self.path(name))
+        if name_of(artefact.made_from) != name:
+            raise Damaged(
+                f"{artefact.folder} was made as {name_of(artefact.made_from)}; remove the folder, "
+                f"and the same command makes it anew"
+            )
+        return artefact
 
     def make(
         self,
@@ -62,7 +76,7 @@ class Store:
         with self._locked(name):
             if not anew and (done := self.find(name)):
                 return done
-            partial = self.folder / f".{name}.partial"
+            partial = self.partial(name)
             if partial.exists() and not resumes:
                 shutil.rmtree(partial)
             partial.mkdir(exist_ok=True)
@@ -104,7 +118,7 @@ class Store:
             with suppress(OSError), lock.acquire(timeout=0):  # another's, or not ours to remove
                 self._restore(name)
                 if name.rpartition("-")[0] not in resuming or self.find(name):
-                    shutil.rmtree(self.folder / f".{name}.partial", ignore_errors=True)
+                    shutil.rmtree(self.partial(name), ignore_errors=True)
                 Path(lock.lock_file).unlink()
 
     def _restore(self, name: str) -> None:

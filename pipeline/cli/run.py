@@ -1,18 +1,21 @@
-"""Commands that train: `accord run`, `stages`, `pack`, `unpack`, `fetch` and `config`.
+"""Commands that train: `accord run`, `fetch` and `config`.
 
 Imports for stages are inside functions: `fetch` and `config PRESET` need no pandas.
 """
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.pipeline.base.messages import counted, echo
+from accord.errors import AccordError
+from accord.pipeline.base.messages import echo
 from accord.pipeline.base.names import FACTORS
+from accord.pipeline.base.store import faults
 from accord.pipeline.base.tables import print_markdown, print_table
 from accord.pipeline.cli.console import (
+    FAILED,
     Configuration,
     Models,
     Name,
@@ -24,6 +27,10 @@ from accord.pipeline.cli.console import (
 from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import origin, source_names
+
+if TYPE_CHECKING:
+    from accord.pipeline.config.configuration import Config
+    from accord.pipeline.run.pool import Workers
 
 
 @command
@@ -54,7 +61,7 @@ def run(
         typer.Option(
             min=1,
             help="Prepare a large text in this many shards, by processes or as --on says. The "
-            "result is the same; a run that was killed resumes with the shards that are done.",
+            "result is the same; a run that was killed resumes with the finished shards.",
         ),
     ] = None,
     at_once: Annotated[
@@ -69,23 +76,46 @@ def run(
         float | None,
         typer.Option(help="With --on ray: GPUs of each model, such as 0.25; default 1, if any."),
     ] = None,
+    status: Annotated[
+        bool,
+        typer.Option(
+            "--status",
+            help="Run nothing: show whether each stage is done, stale or missing, and why.",
+        ),
+    ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Run nothing: read every file of the run and name changed or damaged ones.",
+        ),
+    ] = False,
 ) -> None:
     """Train the models of a configuration: run each stage that is not done, print the results."""
-    chosen = {"set": set or (), "models": models or (), "name": name, "seeds": seeds, "runs": runs}
-    chosen |= {"until": until, "force": force or ()}
+    from accord.pipeline.config.configuration import load_config
+
+    if status:
+        _show_status(load_config(config, set or (), models or (), name), runs)
+        return
+    if verify:
+        _verify(runs / load_config(config, set or (), models or (), name).name)
+        return
+    from accord.pipeline.run.pool import Shards
     from accord.pipeline.run.run import run as bring_up_to_date
-    from accord.pipeline.run.shards import Shards
-    from accord.pipeline.run.workers import workers
 
-    place = workers(on or "pool", at_once, cpus, gpus) if on or shards else None
-    if shards:
-        chosen["shards"] = Shards(shards, place)
-    if on:
-        from accord.pipeline.run.pack import run_on  # which loads torch
-
-        finished = run_on(place, config, **chosen)
-    else:
-        finished = bring_up_to_date(config, **chosen)
+    workers = _workers(on or "pool", at_once, cpus, gpus) if on or shards else None
+    finished = bring_up_to_date(
+        config,
+        set=set or (),
+        models=models or (),
+        name=name,
+        seeds=seeds,
+        until=until,
+        force=force or (),
+        runs=runs,
+        shards=Shards(shards, workers) if shards else None,
+        workers=workers if on else None,
+    )
     report = finished.folder / "report"
     if until in {None, "report"}:
         print_markdown((report / "table.md").read_text(encoding="utf-8"))
@@ -93,67 +123,41 @@ def run(
         echo(f"report: {report / 'index.html'}")
 
 
-@command
-def stages(
-    config: Configuration = "default",
-    set: Set = None,
-    models: Models = None,
-    name: Name = None,
-    runs: Runs = Path("runs"),
-    declared: Annotated[
-        bool, typer.Option("--declared", help="Show what each stage does, reads and writes.")
-    ] = False,
-) -> None:
-    """Show whether each stage of a configuration is done, stale or missing, and why."""
+def _workers(place: str, at_once: int | None, cpus: float, gpus: float | None) -> "Workers":
+    from accord.pipeline.integrations.ray import Ray
+    from accord.pipeline.run.pool import Pool
+
+    if place == "ray":
+        return Ray(cpus, gpus, at_once)
+    if place != "pool":
+        raise AccordError(f"--on: expected pool or ray, got {place}")
+    return Pool(at_once)
+
+
+def _show_status(config: "Config", runs: Path) -> None:
+    """Print where each stage of each model stands: a table on a terminal, else lines."""
     import pandas as pd
 
-    from accord.pipeline.config.configuration import load_config
     from accord.pipeline.run.run import Run
-    from accord.pipeline.stages import table
 
-    if declared:
-        print_table(pd.DataFrame(table.declared()))
-        return
-    found = list(Run(load_config(config, set or (), models or (), name), runs).status())
+    stages = list(Run(config, runs).status())
     if sys.stdout.isatty():
-        rows = [(each.stage.name, each.model, each.state, each.why) for each in found]
+        rows = [(status.stage.name, status.model, status.state, status.why) for status in stages]
         print_table(pd.DataFrame(rows, columns=["stage", "model", "state", "artefact or reason"]))
         return
-    widest = max(len(status.model) for status in found)
-    for status in found:
+    widest = max(len(status.model) for status in stages)
+    for status in stages:
         echo(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
 
 
-@command
-def pack(
-    config: Configuration = "default",
-    to: Annotated[Path, typer.Option(help="Folder to write the models to.")] = Path("packed"),
-    set: Set = None,
-    models: Models = None,
-    name: Name = None,
-    seeds: Seeds = 1,
-    runs: Runs = Path("runs"),
-) -> None:
-    """Pack models and the code that trains them for another machine."""
-    from accord.pipeline.run.pack import pack as pack_models
-
-    jobs = pack_models(
-        config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
-    )
-    echo(f"{counted(len(jobs), 'model')} packed into {to}")
-
-
-@command
-def unpack(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Packed folder whose models were trained.")
-    ],
-    runs: Runs = Path("runs"),
-) -> None:
-    """Take in models trained on another machine, so that `accord run` can continue."""
-    from accord.pipeline.run.pack import unpack as take_in
-
-    echo(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
+def _verify(run: Path) -> None:
+    """Read every file of a run; print the faults, and fail if there are any."""
+    problems = list(dict.fromkeys(faults(run)))
+    for problem in problems:
+        echo(problem)
+    if problems:
+        raise typer.Exit(FAILED)
+    echo(f"{run}: all files are as they were written")
 
 
 @command
@@ -176,10 +180,19 @@ def config(
     preset: Annotated[
         str | None, typer.Argument(metavar="PRESET", help="Preset whose file is printed.")
     ] = None,
+    stages: Annotated[
+        bool, typer.Option("--stages", help="Show what each stage does, reads and writes.")
+    ] = False,
 ) -> None:
     """Explain every key of a configuration, or print a preset to copy."""
     if preset:
         echo(preset_text(preset), end="")
+    elif stages:
+        import pandas as pd
+
+        from accord.pipeline.stages.table import declared
+
+        print_table(pd.DataFrame(declared()))
     else:
         from accord.pipeline.config.effects import explain
 

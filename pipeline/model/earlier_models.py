@@ -6,8 +6,7 @@ which files they are read from.
 
 import atexit
 import shutil
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -27,7 +26,7 @@ from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import CONFIG, MODEL, RECIPE, is_compact
 from accord.pipeline.data.catalogue import cache_home
 from accord.pipeline.model import find as resolve
-from accord.pipeline.model.find import TRAINED, TrainedModel
+from accord.pipeline.model.find import TrainedModel
 
 UNFOLDING = 1  # raised when `unfold` writes other files for the same model
 
@@ -144,42 +143,6 @@ def _files(folders: Inputs, read: Read) -> list[Path]:
     names += [("train", name) for name in (RECIPE, WEIGHTS, MODEL)]
     paths = (folders[stage] / name for stage, name in names if not name.startswith("valid."))
     return list(dict.fromkeys(path for path in paths if path.is_file()))
-
-
-def teachers_in_folder(recipe: Recipe, packed: Path, before: Collection[str]) -> list[str]:
-    """The models packed before it into one folder, to be trained there first, if they teach it."""
-    place = (packed / TRAINED).resolve()
-    names = [
-        Path(each).name for each in recipe.teachers.models if Path(each).parent.resolve() == place
-    ]
-    if names and (len(names) < len(recipe.teachers.models) or not {*names} <= {*before}):
-        raise AccordError(
-            f"train.teachers: expected models of {packed} alone, that come before the one they "
-            f"teach ({', '.join(before) or 'none'}); got {', '.join(recipe.teachers.models)}"
-        )
-    return names
-
-
-def packed_recipe(folder: Path, job: Mapping[str, Any]) -> Recipe:
-    """The recipe of a packed job, its teachers where they lie in the packed folder."""
-    teachers = [folder / name for name in resolve.packed_teachers(job)]
-    teachers += [folder / TRAINED / name for name in resolve.taught_by(job)]
-    found = Recipe.read(job["recipe"])
-    return replace(found, teachers=replace(found.teachers, models=tuple(map(str, teachers))))
-
-
-def take_teachers_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
-    """Copy each teacher to its own folder, named by its content; return the names."""
-    names = []
-    for teacher in recipe.teachers.models:
-        for model in find_teachers(teacher):
-            paths = _files(model.folders, read)
-            key = hash_of_value([hash_of_file(path) for path in paths])
-            names.append(f"teacher-{key[:16]}")
-            (folder / names[-1]).mkdir(parents=True, exist_ok=True)
-            for path in paths:
-                shutil.copy(path, folder / names[-1] / path.name)
-    return names
 
 
 def check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:

@@ -256,8 +256,7 @@ def export(
         raise AccordError(f"{to}: expected a file .vec, as --words and --retrofit are of vectors")
     found = one(run, model)
     if found.kind != "run":
-        hint = "; `accord unpack` and `accord run` make it one" if found.kind == "packed" else ""
-        raise AccordError(f"{run}: expected a measured run; it is of the kind {found.kind}{hint}")
+        raise AccordError(f"{run}: expected a measured run; it is of the kind {found.kind}")
     found.check(*found.folders, "evaluate")
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     if to.name.endswith(CONVERTED):

@@ -3,8 +3,6 @@
     french, or nothing          the bundled model
     runs/x                      all models of a run, or its last one; never an id of the hub
     runs/x/MODEL                one model of it
-    packed, packed/MODEL,
-    packed/trained/MODEL        models that `accord pack` wrote and a sweep trained
     exported                    a folder that `accord export` wrote
     file.arpa, file.arpa.gz     n-grams in ARPA's form
     owner/name                  an exported model on the Hugging Face hub
@@ -18,35 +16,31 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.checks import nearest
-from accord.models.common.files import WEIGHTS, load_json
+from accord.models.common.files import WEIGHTS
 from accord.pipeline.base.artefact import (
     MANIFEST,
     META,
-    SEAL,
     Artefact,
     FinishedRun,
     Inputs,
     read_json,
 )
-from accord.pipeline.base.names import CONFIG, FIGURES, MODEL, RECIPE
+from accord.pipeline.base.names import CONFIG, MODEL
 
-Kind = Literal["bundled", "run", "exported", "packed", "hub", "arpa"]
+Kind = Literal["bundled", "run", "exported", "hub", "arpa"]
 
 BUNDLED = "french"  # the name of the model that comes with Accord
 BUNDLED_FOLDER = Path(__file__).parent / BUNDLED
 RUNS = "runs"  # the folder of runs, which no owner on the hub is called
-JOBS = "jobs.json"  # in a packed folder: what is to be trained there
-SWEEP = "python -m accord.pipeline.run.sweep"  # trains them
-TRAINED = "trained"  # in a packed folder: where the models are, once they are trained
 ARPA = (".arpa", ".arpa.gz")
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 EXPECTED = (
-    f"expected {BUNDLED}, a run, RUN/MODEL, PACKED/trained/MODEL, the folder of an exported model, "
-    f"its id on the Hugging Face hub, or a file {' or '.join(ARPA)}"
+    f"expected {BUNDLED}, a run, RUN/MODEL, the folder of an exported model, its id on the "
+    f"Hugging Face hub, or a file {' or '.join(ARPA)}"
 )
 
 
@@ -56,7 +50,7 @@ class TrainedModel:
 
     name: str
     kind: Kind
-    place: Path  # the run, the packed folder, the model's own folder, or its file
+    place: Path  # the run, the model's own folder, or its file
     folders: Inputs  # of each stage; of a model in one folder, that one for all; on the hub, none
     weights: Path | None  # the file; a small form has them in several
     scores: Path | None = None  # the folder of its figures and log-probabilities, if it has any
@@ -84,17 +78,16 @@ class TrainedModel:
         """Raise an error if the artefact of one of these stages is missing or damaged."""
         for stage in stages:
             if stage not in self.folders:
-                goes_on = "run" if self.kind == "run" else "unpack"
                 raise NotFoundError(
                     f"{self.place} is not finished: expected {stage} of {self.name}, found none. "
-                    f"`accord {goes_on}` goes on with it."
+                    f"`accord run` continues it."
                 )
             if self.kind == "run" or (self.folders[stage] / META).is_file():
                 Artefact.read(self.folders[stage]).check()
 
 
 def find(name: str | Path | None) -> list[TrainedModel]:
-    """All trained models that a name stands for: of a run, and of a packed folder, each one."""
+    """Return all trained models that a name stands for: of a run, each one."""
     if is_bundled(name):
         return [_in_one_folder(BUNDLED, "bundled", bundled())]
     path = Path(name)
@@ -104,12 +97,8 @@ def find(name: str | Path | None) -> list[TrainedModel]:
         return [_in_one_folder(path.name, "exported", path)]
     if holds_models(path):
         return [*_expect_some(_models(path), path).values()]
-    if (path.parent / JOBS).is_file() and (path / RECIPE).is_file():  # a teacher, taken along
-        return [_in_one_folder(path.name, "packed", path)]
-    for folder in (path.parent, path.parent.parent):
-        is_inside = folder == path.parent or path.parent.name == TRAINED
-        if is_inside and holds_models(folder):
-            return [_chosen(_models(folder), path.name, folder)]
+    if holds_models(path.parent):
+        return [_chosen(_models(path.parent), path.name, path.parent)]
     if is_hub_id(str(name)):
         return [TrainedModel(str(name), "hub", path, {}, None)]
     raise NotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
@@ -143,10 +132,9 @@ def _expect_some(models: Mapping[str, TrainedModel], folder: Path) -> Mapping[st
 
 
 def unfinished(folder: Path, expected: str) -> FileNotFoundError:
-    """The error of a run or packed folder that has not come so far."""
-    goes_on = "accord run" if (folder / MANIFEST).is_file() else f"{SWEEP} {folder}"
-    return FileNotFoundError(
-        f"{folder} is not finished: expected {expected}, found none. `{goes_on}` goes on with it."
+    """Return the error of a run that has not come so far."""
+    return NotFoundError(
+        f"{folder} is not finished: expected {expected}, found none. `accord run` continues it."
     )
 
 
@@ -166,8 +154,8 @@ def bundled() -> Path:
 
 
 def holds_models(folder: Path) -> bool:
-    """Whether a folder is a run, or one that `accord pack` wrote."""
-    return (folder / MANIFEST).is_file() or (folder / JOBS).is_file()
+    """Return whether a folder is a run."""
+    return (folder / MANIFEST).is_file()
 
 
 def is_hub_id(name: str) -> bool:
@@ -196,9 +184,8 @@ def _in_one_folder(name: str, kind: Kind, folder: Path) -> TrainedModel:
 
 
 def _models(folder: Path) -> dict[str, TrainedModel]:
-    """The trained models of a run or of a packed folder, by name."""
-    models = _of_run(folder) if (folder / MANIFEST).is_file() else _of_pack(folder)
-    return {model.name: model for model in models}
+    """Return the trained models of a run, by name."""
+    return {model.name: model for model in _of_run(folder)}
 
 
 def _of_run(folder: Path) -> Iterator[TrainedModel]:
@@ -208,45 +195,6 @@ def _of_run(folder: Path) -> Iterator[TrainedModel]:
             protocol = run.params[name]["analyse"]["protocol"]
             weights, scores = made["train"] / WEIGHTS, made.get("evaluate")
             yield TrainedModel(name, "run", folder, made, weights, scores, protocol)
-
-
-def _of_pack(folder: Path) -> Iterator[TrainedModel]:
-    for name, job in read_jobs(folder).items():
-        trained = folder / TRAINED / name
-        if (trained / WEIGHTS).is_file():
-            made = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
-            scores = trained if (trained / FIGURES).is_file() else None
-            folders = {**made, "train": trained}
-            weights = trained / WEIGHTS
-            yield TrainedModel(name, "packed", folder, folders, weights, scores, job["protocol"])
-
-
-def read_jobs(folder: Path) -> dict[str, dict[str, Any]]:
-    """The jobs of a packed folder; their paths must stay inside it."""
-    jobs = load_json(folder / JOBS, dict)
-    if SEAL in jobs:  # one that an earlier version packed has no hash
-        jobs = read_json(folder / JOBS)
-    for name, job in jobs.items():
-        if not isinstance(job, dict) or not isinstance(job.get("inputs"), dict):
-            raise AccordError(f"{folder / JOBS}: {name}: expected a job with its inputs")
-    names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
-    names += [job["artefact"] for job in jobs.values() if "artefact" in job]
-    names += [name for job in jobs.values() for name in (*packed_teachers(job), *taught_by(job))]
-    for name in names:
-        if Path(name).name != name or name.startswith("."):
-            raise AccordError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
-    return jobs
-
-
-def packed_teachers(job: Mapping[str, Any]) -> list[str]:
-    """The folders of the models that teach it, which were packed with it."""
-    recipe = job.get("recipe", {})
-    return recipe.get("teachers", {}).get("models", []) or recipe.get("teacher", [])  # of before
-
-
-def taught_by(job: Mapping[str, Any]) -> list[str]:
-    """The jobs of the same folder that teach it, which are trained before it."""
-    return job.get("taught by", [])
 
 
 def _nearest(path: Path) -> str:

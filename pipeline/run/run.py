@@ -8,8 +8,8 @@ below it.
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -24,12 +24,11 @@ from accord.pipeline.base.artefact import (
     MANIFEST,
     WHOLE_RUN,
     Artefact,
-    hash_of_file,
     name_of,
     read_json,
     write_json,
 )
-from accord.pipeline.base.messages import say, short_names
+from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import START
 from accord.pipeline.base.store import Store, publish
 from accord.pipeline.base.tables import with_seeds
@@ -38,8 +37,9 @@ from accord.pipeline.data.catalogue import MissingData
 from accord.pipeline.data.fetch import fetch
 from accord.pipeline.model.earlier_models import check_start, start_artefact
 from accord.pipeline.model.find import RUNS
-from accord.pipeline.run.shards import Shards
-from accord.pipeline.stages.table import STAGES, Stage, check_names
+from accord.pipeline.run.pool import Shards, Workers
+from accord.pipeline.stages.stage import TRAIN, Stage
+from accord.pipeline.stages.table import STAGES, check_names
 
 State = Literal["done", "stale", "missing"]
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes
@@ -58,12 +58,18 @@ class Status:
 class Run:
     """One configuration in one folder of runs."""
 
-    def __init__(self, config: Config, runs: Path, shards: Shards | None = None):
+    def __init__(
+        self,
+        config: Config,
+        runs: Path,
+        shards: Shards | None = None,
+        workers: Workers | None = None,
+    ):
         if config.name == ARTEFACTS:
             raise AccordError(
                 f"a run cannot be called {ARTEFACTS}, as the folder of what runs make"
             )
-        self.config, self.shards = config, shards
+        self.config, self.shards, self.workers = config, shards, workers
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
         self._before = self._manifest()
@@ -83,17 +89,16 @@ class Run:
         made: set[str] = set()
         self._clear()
         for model, stage in self.steps(until):
+            if stage is TRAIN and self.workers and (model, stage.name) not in self.artefacts:
+                made |= self._train(self.workers, stage.name in force)
             recipe, name = self.recipe(model, stage)
-            why = self._reason(self._known(model, stage), recipe)
             forced = stage.name in force and name not in made
             artefact = None if forced else self.store.find(name)
             if artefact is None:
-                why = "forced" if forced else why
+                why = "forced" if forced else self._reason(self._known(model, stage), recipe)
                 artefact = self._make(model, stage, recipe, name, why, forced)
                 made.add(name)
-            self.artefacts[model, stage.name] = artefact
-            if not self._is_finished:  # a finished run stays until the new one is complete
-                self._remember()
+            self._record(model, stage, artefact)
         if until is None or not self._is_finished:
             self._remember()
         if not made:
@@ -102,6 +107,30 @@ class Run:
             report = self.artefacts[WHOLE_RUN, "report"]
             report.check()
             publish(report, self.folder / "report")
+
+    def _record(self, model: str, stage: Stage, artefact: Artefact) -> None:
+        self.artefacts[model, stage.name] = artefact
+        if not self._is_finished:  # a finished run stays until the new one is complete
+            self._remember()
+
+    def _train(self, workers: Workers, forced: bool) -> set[str]:
+        """Train the models side by side that are not trained; return the names of artefacts."""
+        from accord.pipeline.run.train import TrainingJob, train_models  # here, as it loads torch
+
+        trainings = {}
+        for model in self.config.models:
+            inputs = self._inputs(model, TRAIN)
+            training = TrainingJob(self.store, self.params(model, TRAIN), inputs)
+            if forced or not training.has_teachers or not self.store.find(training.name):
+                trainings[model] = training
+        made: set[str] = set()
+
+        def finished(model: str, artefact: Artefact) -> None:
+            made.add(artefact.folder.name)
+            self._record(model, TRAIN, artefact)
+
+        train_models(trainings, workers, finished, forced)
+        return made
 
     def _clear(self) -> None:
         """Remove the leftovers of killed runs, without those that a stage resumes from."""
@@ -139,30 +168,26 @@ class Run:
     def steps(self, until: str | None) -> Iterator[tuple[str, Stage]]:
         """Every stage of every model in order, up to and including `until`."""
         for stage in STAGES.values():
-            models = [WHOLE_RUN] if stage.over_models else self.config.models
+            models = [WHOLE_RUN] if stage.over_models else [*self.config.models]
+            if stage is TRAIN:
+                models.sort(key=self.is_student)  # teachers before their students
             yield from ((model, stage) for model in models)
             if stage.name == until:
                 return
 
     def recipe(self, model: str, stage: Stage) -> tuple[dict[str, Any], str]:
-        """All that the artefact depends on, and its name."""
-        params = self.params(model, stage)
-        inputs = self._inputs(model, stage)
-        recipe = {
-            "stage": stage.name,
-            "params": {f.name: _plain(getattr(params, f.name)) for f in fields(params) if f.compare}
-            | _shown(stage, inputs),
-            "inputs": {
-                label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
-            },
-            "data": content_of(stage.files(params)),
-            "version": stage.version,
-        }
+        """Return all that the artefact depends on, and its name."""
+        recipe = stage.made_from(self.params(model, stage), self._inputs(model, stage))
         return recipe, name_of(recipe)
 
     def params(self, model: str, stage: Stage) -> Any:
         sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
         return sections[stage.name]
+
+    def is_student(self, model: str) -> bool:
+        """Return whether models of this run are its teachers, which are trained before it."""
+        teachers = self.params(model, TRAIN).teachers.models
+        return any(Path(name).absolute().parent == self.folder.absolute() for name in teachers)
 
     def _inputs(self, model: str, stage: Stage) -> dict[str, Artefact]:
         if stage.over_models:
@@ -181,8 +206,8 @@ class Run:
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
         say(f"{label}: running ({why})")
         inputs = self._inputs(model, stage)
-        for at, read in inputs_read(stage, inputs):
-            inputs[at].check(read)
+        for at, artefact in inputs.items():
+            artefact.check(stage.files_read(at))
         folders = {at: artefact.folder for at, artefact in inputs.items()}
         params = self.params(model, stage)
         compute = partial(stage.compute, params, folders)
@@ -239,35 +264,6 @@ class Run:
             write_json(self.folder / MANIFEST, manifest)
 
 
-def content_of(files: Iterable[Path]) -> dict[str, str]:
-    """The hash of each file, by a name that does not depend on where the data folder is."""
-    paths = list(dict.fromkeys(path.absolute() for path in files))
-    names = short_names([path.parts for path in paths], least=2)
-    return {name: hash_of_file(path) for name, path in zip(names, paths, strict=True)}
-
-
-def _plain(value: Any) -> Any:
-    """The value as it would be after a round trip through JSON."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _shown(stage: Stage, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
-    """The parameters of earlier stages that a stage reports; they may differ when no file does."""
-    return {
-        f"{label}.{key}": value
-        for label, artefact in inputs.items()
-        if label.rsplit("/")[-1] in stage.shows
-        for key, value in artefact.meta["params"].items()
-    }
-
-
-def inputs_read(stage: Stage, inputs: Mapping) -> list[tuple[str, tuple[str, ...]]]:
-    """Each input of a stage with the files it reads there."""
-    return [(label, stage.inputs.get(label.rsplit("/")[-1], ())) for label in inputs]
-
-
 def run(
     config: str = "default",
     *,
@@ -279,6 +275,7 @@ def run(
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
     shards: Shards | None = None,
+    workers: Workers | None = None,
 ) -> Run:
     """Run every stage of a preset or configuration file that is not done.
 
@@ -286,29 +283,13 @@ def run(
     for one. `models` names the models to run, by default all. `name` names the folder of the run,
     by default after the configuration. Each model is trained with `seeds` seeds. `until` stops
     after a stage, and `force` runs stages that are done. `runs` is the folder that holds all runs.
-    `shards` says how preparation is shared out; the result is the same.
+    `shards` says how preparation is shared out, and `workers` train the models side by side; the
+    result is the same.
     """
     overrides = _overrides(set) if isinstance(set, Mapping) else set
     loaded = load_config(config, overrides, models, name)
     expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
-    return run_config(expanded, until=until, force=force, runs=runs, shards=shards)
-
-
-def _overrides(values: Mapping[str, Any]) -> list[str]:
-    """Overrides as on the command line, in YAML, which includes JSON; text stays as it is."""
-    return [
-        f"{key}={value if isinstance(value, str) else _as_json(value)}"
-        for key, value in values.items()
-    ]
-
-
-def _as_json(value: Any) -> str:
-    """The value as JSON; numpy's numbers become Python's, and paths text."""
-    return json.dumps(
-        value,
-        ensure_ascii=False,
-        default=lambda other: other.item() if isinstance(other, np.generic) else str(other),
-    )
+    return run_config(expanded, until=until, force=force, runs=runs, shards=shards, workers=workers)
 
 
 def run_config(
@@ -318,10 +299,11 @@ def run_config(
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
     shards: Shards | None = None,
+    workers: Workers | None = None,
 ) -> Run:
     """Bring every stage of a configuration up to date, fetching the data it names."""
     check_names([*force, *([until] if until else [])])
-    this = Run(config, Path(runs), shards)
+    this = Run(config, Path(runs), shards, workers)
     this.check()
     for start in {sections["train"].start for sections in config.models.values()} - {None}:
         check_start(start)
@@ -330,9 +312,28 @@ def run_config(
     return this
 
 
+def _overrides(values: Mapping[str, Any]) -> list[str]:
+    """Write overrides as on the command line, in YAML, which includes JSON; text stays as it is."""
+    return [
+        f"{key}={value if isinstance(value, str) else _as_json(value)}"
+        for key, value in values.items()
+    ]
+
+
+def _as_json(value: Any) -> str:
+    """Write the value as JSON; numpy's numbers become Python's, and paths text."""
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        default=lambda other: other.item() if isinstance(other, np.generic) else str(other),
+    )
+
+
 def _fetch_missing(this: Run, until: str | None) -> None:
     """Fetch the data that the stages need and the data folders lack."""
     for model, stage in this.steps(until):
+        if stage is TRAIN and this.is_student(model):
+            continue
         while True:
             try:
                 stage.files(this.params(model, stage))

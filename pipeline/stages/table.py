@@ -4,10 +4,8 @@
 `accord config`, `accord stages` and the keys of artefacts need no more than it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from accord.corpora import sources
@@ -21,9 +19,7 @@ from accord.models.common.checks import expect, nearest
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.log import CURVE, PHASE_CURVES
-from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import COUNTS, SPELLER
-from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.names import (
     ABOUT,
     DESCRIBED,
@@ -40,7 +36,6 @@ from accord.pipeline.data.encoded import (
     DOCUMENTS,
     NUMBERS,
     PARTS,
-    READ_BY_TRAINING,
     SIZES,
     VALUES,
 )
@@ -49,7 +44,6 @@ from accord.pipeline.data.templates import TEMPLATES, check
 from accord.pipeline.data.unknown_words import WRITTEN
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.evaluation.suites import suite_files
-from accord.pipeline.model.earlier_models import files_of_teachers
 from accord.pipeline.sections import (
     AnalyseParams,
     BackgroundParams,
@@ -60,58 +54,7 @@ from accord.pipeline.sections import (
     ReportParams,
     TokeniseParams,
 )
-
-
-def _reads_no_files(params: Any) -> Sequence[Path]:
-    """Most stages read only what the stages above them made."""
-    return ()
-
-
-def _checks_nothing(sections: Mapping[str, Any]) -> None:
-    """Most parameters are checked one by one."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """The declaration from which the runner, the command line and the documentation are made."""
-
-    name: str
-    help: str
-    inputs: Mapping[str, tuple[str, ...]]  # stage above -> the files of its folder that are read
-    outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
-    params: type  # a frozen dataclass: this stage's section of the configuration
-    computed_by: str  # module:function
-    # Raised when the same parameters and inputs give other files, so that artefacts of earlier code
-    # are made again.
-    version: int
-    files: Callable[[Any], Sequence[Path]] = _reads_no_files  # data outside the run that is read
-    # Rejects invalid combinations of sections before the first stage runs.
-    check: Callable[[Mapping[str, Any]], None] = _checks_nothing
-    resumes: bool = False  # resumes from the folder of an interrupted run
-    # Whether it can be computed in shards: its module then has `pieces` and `shard` too, and
-    # `compute` takes the folders of the shards.
-    sharded: bool = False
-    starts: bool = False  # also reads the model that train.start names, the input START
-    over_models: bool = False  # reads its inputs from every model of the run, not from one
-    shows: tuple[str, ...] = ()  # earlier stages whose parameters it reports
-    # Parts that are fixed before the test is scored -> names or patterns of their files. An audit
-    # checks from which splits they were made.
-    audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def compute(self) -> Callable[[Any, Inputs, Path], None]:
-        """From parameters and the folders of inputs to files in one folder; imported here."""
-        return resolve_name(self.computed_by)
-
-    @property
-    def pieces(self) -> Callable[[Any, Inputs, int], list]:
-        """From parameters, inputs and a number to at most so many shards."""
-        return resolve_name(f"{self.computed_by.partition(':')[0]}:pieces")
-
-    @property
-    def shard(self) -> Callable[[Any, Inputs, Any, Path], None]:
-        """From parameters, inputs and one of these to files in one folder."""
-        return resolve_name(f"{self.computed_by.partition(':')[0]}:shard")
+from accord.pipeline.stages.stage import TRAIN, Stage
 
 
 def _by_name(*stages: Stage) -> dict[str, Stage]:
@@ -170,11 +113,6 @@ def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
             key = "arpa: expected an ARPA file" if params.arpa else "kind: expected a file"
             raise AccordError(f"background.{key}, found none at {path}")
     return [*outside_files(params), *from_outside]
-
-
-def _files_of_training(recipe: Recipe) -> list[Path]:
-    """The files of parts of other packages, and of teachers."""
-    return [*outside_files(recipe), *files_of_teachers(recipe, READ_BY_TRAINING)]
 
 
 def _files_of_metrics(params: EvaluateParams) -> list[Path]:
@@ -303,23 +241,7 @@ STAGES = _by_name(
         sharded=True,
         version=2,
     ),
-    Stage(
-        name="train",
-        help="trains the network to its best validation epoch",
-        inputs=READ_BY_TRAINING,
-        outputs={
-            WEIGHTS: "the best weights",
-            RECIPE: "how the network is built and was trained",
-            CURVE: "losses and speed by epoch",
-            **{curve: f"the same of the phase {name}" for name, curve in PHASE_CURVES.items()},
-            "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
-        },
-        params=Recipe,
-        computed_by="accord.pipeline.stages.train:compute",
-        version=3,
-        files=_files_of_training,
-        resumes=True,
-    ),
+    TRAIN,
     Stage(
         name="evaluate",
         help="scores the validation and test sentences, and judges the agreement suites",

@@ -195,7 +195,7 @@ def judged(runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | Non
 
 def _is_exported(run: Path) -> bool:
     """Return whether this is a single model and not a run."""
-    return any(model.kind not in ("run", "packed") for model in resolve.find(run))
+    return any(model.kind != "run" for model in resolve.find(run))
 
 
 def _named(exported: Iterable[Path]) -> dict[str, Path]:

@@ -21,7 +21,7 @@ from accord.pipeline.data.encoded import (
     read_sizes,
 )
 from accord.pipeline.model import find as resolve
-from accord.pipeline.model.find import TrainedModel, unfinished
+from accord.pipeline.model.find import TrainedModel
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,16 @@ class Scored(TrainedModel):
 
 
 def find(name: str) -> list[Scored]:
-    """The model RUN/MODEL, or all models of RUN: a run's folder, or one that a sweep trained in."""
+    """Return the model RUN/MODEL, or all models of the folder RUN."""
     found = resolve.find(name)
     for model in found:
-        if model.kind == "run":
-            model.check("evaluate")
-        elif model.kind != "packed":
+        if model.kind != "run":
             raise NotFoundError(
                 f"{name} is no run: expected one, or RUN/MODEL, whose models have scored their "
                 f"splits; got a name of the kind {model.kind}"
             )
-    scored = [Scored(**vars(model), shown_in=model.place) for model in found if model.scores]
-    if not scored:  # a sweep that was interrupted while it measured a model
-        raise unfinished(found[0].place, "a model that has scored its splits")
-    return scored
+        model.check("evaluate")
+    return [Scored(**vars(model), shown_in=model.place) for model in found]
 
 
 def find_all(sources: Iterable[str]) -> list[Scored]:

@@ -6,14 +6,6 @@ import pandas as pd
 
 from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.evaluation.comparison import of_models
-from accord.pipeline.model.find import read_jobs
-from accord.pipeline.run.sweep import train_and_measure
-
-
-def train_packed(folder: Path) -> None:
-    """Train and measure every model of a packed folder here; a sweep starts a process for each."""
-    for name in read_jobs(folder):
-        train_and_measure(folder, name)
 
 
 def scores_of(run: Path) -> pd.DataFrame:

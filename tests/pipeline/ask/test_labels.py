@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from run_cases import train_packed
 from typer.testing import CliRunner
 
 import accord
@@ -14,8 +13,6 @@ from accord.pipeline.ask.conditioning import perplexities, prime, tell
 from accord.pipeline.ask.generate import Generator
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import read_labels, read_values
-from accord.pipeline.run.pack import pack, unpack
-from accord.pipeline.run.run import _overrides
 from accord.pipeline.sections import CorpusParams
 from accord.pipeline.stages import corpus
 
@@ -122,18 +119,6 @@ def test_words_are_primed_by_what_validation_says(this):
     tuned = load(this.folder)
     assert prime(tuned, ["chien"], tune=[SENTENCE]) > 0
     assert sum(word.log_p for word in tuned.score(SENTENCE)) > sum(word.log_p for word in before)
-
-
-def test_prepared_models_are_trained_elsewhere_with_their_labels(changes, this, tmp_path):
-    pack(
-        "tiny",
-        tmp_path,
-        set=_overrides(changes | {"train.epochs": 1}),
-        models=["ll-rnn"],
-        runs=this.folder.parent,
-    )
-    train_packed(tmp_path)
-    assert unpack(tmp_path, runs=tmp_path / "runs") == ["ll-rnn"]
 
 
 def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path):

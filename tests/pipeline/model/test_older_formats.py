@@ -5,7 +5,6 @@ Each is made of today's by giving its files the keys that they had before.
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ import pytest
 from received_cases import seal
 
 import accord
-from accord.models.recipe import MOVED, Recipe
+from accord.models.recipe import MOVED
 from accord.pipeline.base.artefact import hash_of_file, read_json, write_json
-from accord.pipeline.model.earlier_models import packed_recipe
 
 SENTENCES = ["La petite fille mange une pomme.", "Le zyglotron dort.", "Les chats noirs dorment."]
 KEYS_OF_NOW = ("phases", "losses", "teachers")
@@ -135,12 +133,6 @@ def test_a_run_of_before_scores_and_is_exported_as_it_was(tiny_run, older_run, t
     assert scores(older_run, "ll-rnn") == expected
     exported = scores(accord.export(older_run, "ll-rnn", tmp_path / "exported"))
     assert exported == pytest.approx(expected, abs=1e-4)  # by numpy, the run by torch
-
-
-def test_a_packed_job_of_before_is_the_same_recipe(tmp_path):
-    recipe = Recipe()
-    packed = before(asdict(recipe))
-    assert packed_recipe(tmp_path, {"recipe": packed}) == recipe
 
 
 def test_what_no_version_up_to_this_one_wrote_is_refused_with_what_to_do(older):

@@ -1,23 +1,12 @@
 """What the name of a trained model can be, and what is said of a name that is none."""
 
 import pytest
-from run_cases import train_packed
 
 import accord
 from accord.pipeline.base.names import MODEL
 from accord.pipeline.model.find import BUNDLED_FOLDER, find, is_hub_id, one
-from accord.pipeline.run.pack import pack
 
 SENTENCE = "Le chat dort."
-
-
-@pytest.fixture(scope="module")
-def packed(tmp_path_factory, slow):
-    """Two models that were packed and trained where they were packed."""
-    folder = tmp_path_factory.mktemp("elsewhere") / "packed"
-    pack("tiny", folder, set={"train.epochs": 1}, runs=folder.parent / "runs")
-    train_packed(folder)
-    return folder
 
 
 def test_a_run_is_all_of_its_models_or_the_last_one(tiny_run):
@@ -44,20 +33,6 @@ def test_an_exported_model_and_a_file_of_ngrams_are_one_model_each(tiny_run, tmp
     assert found.protocol == "open"
     (file,) = find(tmp_path / "mine.arpa.gz")
     assert (file.kind, file.weights) == ("arpa", tmp_path / "mine.arpa.gz")
-
-
-def test_models_of_a_packed_folder_are_loaded_once_they_are_trained(packed):
-    assert [model.name for model in find(packed)] == ["rnn", "ll-rnn"]
-    places = (packed / "rnn", packed / "trained" / "rnn")
-    assert [one(place) for place in places] == [one(packed, "rnn")] * 2
-    found = one(packed)
-    assert (found.kind, found.protocol) == ("packed", "open")
-    assert found.scores == found.folders["train"] == packed / "trained" / "ll-rnn"
-    runs = packed.parent / "runs"
-    run = accord.run("tiny", set={"train.epochs": 1}, until="evaluate", runs=runs).folder
-    for name in ("rnn", "ll-rnn"):
-        scores = [accord.load(place, name).score(SENTENCE) for place in (packed, run)]
-        assert scores[0] == scores[1]
 
 
 def test_no_run_is_looked_for_on_the_hub(tmp_path, monkeypatch):

@@ -10,8 +10,6 @@ from accord.models.common.weights import load_tensors
 from accord.pipeline.base.tables import by_seed, mean_and_spread, with_seeds
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.evaluation import comparison
-from accord.pipeline.model.find import read_jobs
-from accord.pipeline.run.pack import pack
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
@@ -53,13 +51,3 @@ def test_the_weights_that_a_training_begins_with_are_those_of_its_seed(tmp_path)
     drawn = first["embedding.weight"]
     assert not torch.allclose(drawn, second["embedding.weight"], atol=1e-3)
     assert torch.allclose(drawn.std(), second["embedding.weight"].std(), rtol=0.1)
-
-
-@pytest.mark.slow
-def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):
-    pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
-    jobs = read_jobs(tmp_path / "packed")
-    assert {name: job["recipe"]["seed"] for name, job in jobs.items()} == {
-        "rnn": 1, "rnn-seed2": 2, "rnn-seed3": 3, "ll-rnn": 1, "ll-rnn-seed2": 2, "ll-rnn-seed3": 3,
-    }  # fmt: skip
-    assert len({job["artefact"] for job in jobs.values()}) == 6

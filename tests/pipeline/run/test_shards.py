@@ -9,9 +9,8 @@ from accord.corpora.sources import read
 from accord.pipeline.base import arrow as tables
 from accord.pipeline.base.artefact import hashes_of
 from accord.pipeline.config.configuration import load_config
+from accord.pipeline.run.pool import SHARDS, Pool, Shards
 from accord.pipeline.run.run import Run
-from accord.pipeline.run.shards import SHARDS, Shards
-from accord.pipeline.run.workers import Pool
 from accord.pipeline.stages import tokenise
 
 

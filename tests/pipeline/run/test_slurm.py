@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from accord.pipeline.run.pack import pack
-from accord.pipeline.run.sweep import sweep
+import accord
+from accord.pipeline.model.find import find
 
 ROOT = Path(__file__).parents[3]
 # `srun` starts the command on each node; here both nodes are this machine.
@@ -32,9 +31,9 @@ def test_the_losses_on_two_nodes_are_those_of_one_process(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"#!/bin/bash\n{line}\n")
         path.chmod(0o755)
-    one, two = tmp_path / "one", tmp_path / "two"
-    pack("tiny", one, set=["train.epochs=3"], models=["ll-rnn"], runs=tmp_path / "runs")
-    shutil.copytree(one, two)
+    chosen = {"set": {"train.epochs": 3}, "models": ["ll-rnn"]}
+    one = accord.run("tiny", **chosen, until="train", runs=tmp_path / "one")
+    two = accord.run("tiny", **chosen, until="encode", runs=tmp_path / "two").folder
     slurm = {"SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_ID": "49"}
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, **slurm, "PATH": path, "PYTHONPATH": str(ROOT)}
@@ -46,9 +45,9 @@ def test_the_losses_on_two_nodes_are_those_of_one_process(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("ll-rnn: test") == 1, "only the first process writes"
-    assert sweep([one]) == 0
-    steps = [pd.read_csv(each / "trained" / "ll-rnn" / "steps.csv")["nats"] for each in (one, two)]
+    assert done.stdout.count("ll-rnn: trained") == 1, "only the first process writes"
+    folders = one.artefacts["ll-rnn", "train"].folder, find(two)[0].folders["train"]
+    steps = [pd.read_csv(folder / "steps.csv")["nats"] for folder in folders]
     assert len(steps[0]) == len(steps[1])
     largest = (steps[0] - steps[1]).abs().max()
     print(f"{len(steps[0])} steps, losses differ by at most {largest:.1e} nats")

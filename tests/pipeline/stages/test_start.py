@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from run_cases import scores_of, train_packed
+from run_cases import scores_of
 
 import accord
 from accord.models.common.files import load_json
@@ -19,7 +19,6 @@ from accord.pipeline.data.encoded import read_sentences
 from accord.pipeline.evaluation.comparison import comparison_table, read_epochs, read_scores, scores
 from accord.pipeline.model import earlier_models as start_module
 from accord.pipeline.model.earlier_models import start_artefact
-from accord.pipeline.run.pack import pack, unpack
 from accord.pipeline.study.audit import audit, starts
 
 ROOT = Path(__file__).parents[3]
@@ -251,21 +250,6 @@ def test_the_table_says_how_good_the_start_was(mine, start, tmp_path):
 
 def test_only_a_start_has_a_column(tiny_run):
     assert "start's ppl" not in comparison_table(scores(tiny_run.folder))
-
-
-def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_path, capsys):
-    settings = {"train.start": start, **BRIEF, "corpus.source": text}
-    changes = [f"{key}={value}" for key, value in settings.items()]
-    pack(mine, tmp_path / "packed", set=changes, runs=tmp_path / "packing")
-    train_packed(tmp_path / "packed")
-    there = load_tensors(tmp_path / "packed" / "trained" / "mine" / "weights.safetensors")
-    run = accord.run(mine, set=changes, until="train", runs=tmp_path / "here")
-    here = load_tensors(folder(run, "train") / "weights.safetensors")
-    assert all((here[name] == there[name]).all() for name in here)
-    unpack(tmp_path / "packed", runs=tmp_path / "packing")
-    capsys.readouterr()
-    accord.run(mine, set=changes, until="evaluate", runs=tmp_path / "packing")
-    assert "train [" not in capsys.readouterr().err
 
 
 def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp_path, monkeypatch):

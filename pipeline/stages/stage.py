@@ -1,0 +1,141 @@
+"""What a stage declares, the key of its artefacts, and the stage `train`.
+
+Training also runs where only torch, numpy and safetensors are, so that `train` stands here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from accord.models.common.files import WEIGHTS
+from accord.models.common.registry import outside_files
+from accord.models.log import CURVE, PHASE_CURVES
+from accord.models.recipe import Recipe
+from accord.pipeline.base.artefact import Artefact, Inputs, hash_of_file
+from accord.pipeline.base.messages import short_names
+from accord.pipeline.base.names import RECIPE
+from accord.pipeline.data.encoded import READ_BY_TRAINING
+from accord.pipeline.model.earlier_models import files_of_teachers
+
+
+def _reads_no_files(params: Any) -> Sequence[Path]:
+    """Return no files: most stages read only what the stages above them made."""
+    return ()
+
+
+def _checks_nothing(sections: Mapping[str, Any]) -> None:
+    """Accept everything: most parameters are checked one by one."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The declaration from which the runner, the command line and the documentation are made."""
+
+    name: str
+    help: str
+    inputs: Mapping[str, tuple[str, ...]]  # stage above -> the files of its folder that are read
+    outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
+    params: type  # a frozen dataclass: this stage's section of the configuration
+    computed_by: str  # module:function
+    # Raised when the same parameters and inputs give other files, so that artefacts of earlier code
+    # are made again.
+    version: int
+    files: Callable[[Any], Sequence[Path]] = _reads_no_files  # data outside the run that is read
+    # Rejects invalid combinations of sections before the first stage runs.
+    check: Callable[[Mapping[str, Any]], None] = _checks_nothing
+    resumes: bool = False  # resumes from the folder of an interrupted run
+    # Whether it can be computed in shards: its module then has `pieces` and `shard` too, and
+    # `compute` takes the folders of the shards.
+    sharded: bool = False
+    starts: bool = False  # also reads the model that train.start names, the input START
+    over_models: bool = False  # reads its inputs from every model of the run, not from one
+    shows: tuple[str, ...] = ()  # earlier stages whose parameters it reports
+    # Parts that are fixed before the test is scored -> names or patterns of their files. An audit
+    # checks from which splits they were made.
+    audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def compute(self) -> Callable[[Any, Inputs, Path], None]:
+        """Import the function from parameters and the folders of inputs to files in one folder."""
+        return resolve_name(self.computed_by)
+
+    @property
+    def pieces(self) -> Callable[[Any, Inputs, int], list]:
+        """Import the function from parameters, inputs and a number to at most so many shards."""
+        return resolve_name(f"{self.computed_by.partition(':')[0]}:pieces")
+
+    @property
+    def shard(self) -> Callable[[Any, Inputs, Any, Path], None]:
+        """Import the function from parameters, inputs and a shard to files in one folder."""
+        return resolve_name(f"{self.computed_by.partition(':')[0]}:shard")
+
+    def files_read(self, label: str) -> tuple[str, ...]:
+        """Return the files of an input that are read; a stage over models has a label for each."""
+        return self.inputs.get(label.rsplit("/")[-1], ())
+
+    def made_from(self, params: Any, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
+        """Return all that an artefact of this stage depends on; its hash names the artefact."""
+        compared = [field.name for field in fields(params) if field.compare]
+        return {
+            "stage": self.name,
+            "params": {name: _plain(getattr(params, name)) for name in compared}
+            | self._shown(inputs),
+            "inputs": {
+                label: artefact.digests(self.files_read(label))
+                for label, artefact in inputs.items()
+            },
+            "data": _hashes(self.files(params)),
+            "version": self.version,
+        }
+
+    def _shown(self, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
+        """Return the parameters of earlier stages that this one reports.
+
+        They may differ when no file does.
+        """
+        return {
+            f"{label}.{key}": value
+            for label, artefact in inputs.items()
+            if label.rsplit("/")[-1] in self.shows
+            for key, value in artefact.meta["params"].items()
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as it would be after a round trip through JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _hashes(files: Iterable[Path]) -> dict[str, str]:
+    """Hash each file, under a name that does not depend on where the data folder is."""
+    paths = list(dict.fromkeys(path.absolute() for path in files))
+    names = short_names([path.parts for path in paths], least=2)
+    return {name: hash_of_file(path) for name, path in zip(names, paths, strict=True)}
+
+
+def _files_of_training(recipe: Recipe) -> list[Path]:
+    """List the files of parts of other packages, and of teachers."""
+    return [*outside_files(recipe), *files_of_teachers(recipe, READ_BY_TRAINING)]
+
+
+TRAIN = Stage(
+    name="train",
+    help="trains the network to its best validation epoch",
+    inputs=READ_BY_TRAINING,
+    outputs={
+        WEIGHTS: "the best weights",
+        RECIPE: "how the network is built and was trained",
+        CURVE: "losses and speed by epoch",
+        **{curve: f"the same of the phase {name}" for name, curve in PHASE_CURVES.items()},
+        "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
+    },
+    params=Recipe,
+    computed_by="accord.pipeline.stages.train:compute",
+    version=3,
+    files=_files_of_training,
+    resumes=True,
+)
