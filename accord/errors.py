@@ -7,3 +7,11 @@ class AccordError(ValueError):
 
 class NotFoundError(AccordError, FileNotFoundError):
     """A file, folder or model that is not there; its message says what was expected."""
+
+
+class ExistsError(AccordError, FileExistsError):
+    """A file or folder that must not be replaced is there already."""
+
+
+class NumericalError(AccordError, FloatingPointError):
+    """Numbers that are not finite where they must be; its message says what may help."""

@@ -1,102 +1,63 @@
-"""How the code is laid out: its files, who imports whom, and how many files a reader must open.
+"""How much there is to read: files and lines, commands, and the files on three paths.
 
 A file is on a path if a function of it runs there; the code at the top of a module does not count.
-Paths are traced in a process of their own with the checkout's code, whose modules are found by what
-they define: so one command measures checkouts before and after files move.
+Each path is traced in a process of its own that has the code of one checkout alone, and finds its
+modules by what they define: so two checkouts can be compared before and after files move.
 """
 
-import ast
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 from types import FrameType
-from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
-PACKAGES = ("accord", "corpora", "lexicon", "models", "pipeline")
+PACKAGES = ("corpora", "lexicon", "models", "pipeline", "zoo", "accord")
+CORE = "phi background ngrams log_linear encoder model train recipe"  # files of models/
 SENTENCE = "La petite fille mange une pomme."
-CHAIN = ("closed", "tiny", "guesser")  # lexicons that need no data
+LEXICONS = ("closed", "tiny", "guesser")  # which need no data
 
 
-class Checkout:
-    """The modules of a checkout by name, parsed."""
-
-    def __init__(self, root: Path):
-        self.root = root.resolve()
-        prefix = "accord." if (self.root / "accord").is_dir() else ""
-        self.files: dict[str, Path] = {}
-        for package in PACKAGES:
-            for path in sorted((self.root / package).rglob("*.py")):
-                parts = path.relative_to(self.root).with_suffix("").parts
-                name = ".".join(parts).removesuffix(".__init__")
-                self.files[name if package == "accord" else prefix + name] = path
-        self.text = {name: path.read_text(encoding="utf-8") for name, path in self.files.items()}
-        self.trees = {name: ast.parse(text) for name, text in self.text.items()}
-
-    def imported(self, node: ast.AST) -> set[str]:
-        """Our modules that a statement imports."""
-        if isinstance(node, ast.Import):
-            return {alias.name for alias in node.names} & self.files.keys()
-        if isinstance(node, ast.ImportFrom) and node.module:
-            children = {f"{node.module}.{alias.name}" for alias in node.names}
-            return (children & self.files.keys()) or ({node.module} & self.files.keys())
-        return set()
-
-    def defining(self, name: str) -> str:
-        """The one module that defines a class or function at its top."""
-        (found,) = (
-            module
-            for module, tree in self.trees.items()
-            if any(getattr(node, "name", None) == name for node in tree.body)
-        )
-        return found
+def lines(root: Path, paths: list[Path]) -> int:
+    return sum(len((root / path).read_text(encoding="utf-8").splitlines()) for path in paths)
 
 
-def figures(checkout: Checkout) -> dict[str, int | float]:
-    """What the sources show, without running any."""
-    lines = [len(text.splitlines()) for text in checkout.text.values()]
-    importers: Counter[str] = Counter()
-    inside = 0
-    packages = {name for name, path in checkout.files.items() if path.stem == "__init__"}
-    for name, tree in checkout.trees.items():
-        nodes = [*ast.walk(tree)]
-        if name not in packages:  # whose own files only offer what their modules have
-            importers.update(set().union(*map(checkout.imported, nodes)) - {name})
-        functions = [each for each in nodes if isinstance(each, ast.FunctionDef)]
-        within = {node for each in functions for node in ast.walk(each)}
-        inside += sum(1 for node in within if checkout.imported(node))
-    classes = Counter(
-        node.name
-        for tree in checkout.trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+def sources(root: Path, folder: str) -> list[Path]:
+    """List the modules of a folder; links to other folders are not followed."""
+    return sorted(path.relative_to(root) for path in (root / folder).rglob("*.py"))
+
+
+def figures(root: Path) -> dict[str, int]:
+    """Count files and lines of a checkout, its commands, and the files on the three paths."""
+    counts = {}
+    packages = {folder: sources(root, folder) for folder in PACKAGES}
+    packages["all packages"] = [path for paths in packages.values() for path in paths]
+    core = [Path("models", f"{name}.py") for name in CORE.split()]
+    packages["core"] = [path for path in core if (root / path).is_file()]
+    packages["tests"] = sources(root, "tests")
+    for name, paths in packages.items():
+        counts[f"{name}: files"], counts[f"{name}: lines"] = len(paths), lines(root, paths)
+    return counts | {name: len(traced(root, name)) for name in PATHS}
+
+
+def traced(root: Path, name: str) -> list[str]:
+    """Run a path in a process that has this checkout's code alone; return its files."""
+    done = subprocess.run(
+        [sys.executable, "-P", __file__, str(root), name],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
     )
-    (recipe,) = (
-        node
-        for node in checkout.trees[checkout.defining("Recipe")].body
-        if getattr(node, "name", None) == "Recipe"
-    )
-    return {
-        "files": len(lines),
-        "lines": sum(lines),
-        "median lines of a file": median(lines),
-        "lines of the largest file": max(lines),
-        "files under 50 lines": sum(1 for count in lines if count < 50),
-        "modules with one importer": sum(
-            1 for name in checkout.files.keys() - packages if importers[name] == 1
-        ),
-        "imports of our own modules inside functions": inside,
-        "class names used twice": sum(1 for count in classes.values() if count > 1),
-        "fields of Recipe": sum(1 for node in recipe.body if isinstance(node, ast.AnnAssign)),
-    }
+    if done.returncode:
+        raise RuntimeError(f"{root}: expected to trace {name}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])  # after what the path itself prints
 
 
 class Trace:
@@ -106,116 +67,110 @@ class Trace:
         self.root, self.ran = root, set()
 
     def start(self) -> None:
-        threading.setprofile(self._seen)
-        sys.setprofile(self._seen)
+        threading.setprofile(self._add)
+        sys.setprofile(self._add)
 
     def stop(self) -> None:
         sys.setprofile(None)
         threading.setprofile(None)
 
-    def _seen(self, frame: FrameType, event: str, _: Any) -> None:
+    def _add(self, frame: FrameType, event: str, _: object) -> None:
         # Functions have the flag; bodies of modules and classes have not.
         if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             self.ran.add(frame.f_code.co_filename)
 
     def files(self) -> list[str]:
-        inside = [Path(name).resolve() for name in self.ran if not name.startswith("<")]
-        packages = [self.root / package for package in PACKAGES]
-        ours = {path for path in inside if any(package in path.parents for package in packages)}
-        return sorted(str(path.relative_to(self.root)) for path in ours)
+        paths = [Path(name).resolve() for name in self.ran if not name.startswith("<")]
+        inside = [path.relative_to(self.root) for path in paths if self.root in path.parents]
+        return sorted(str(path) for path in inside if path.parts[0] in PACKAGES)
 
 
-def scoring(checkout: Checkout, trace: Trace) -> None:
-    """`accord score` of a sentence by the bundled model, from its first import to its end."""
+def commands(root: Path, trace: Trace) -> None:
+    """List every command of the command line."""
+    from typer.main import get_command
+
+    def names(command: object, path: str) -> list[str]:
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            return [path]
+        return [name for key, each in inner.items() for name in names(each, f"{path} {key}")]
+
+    app = import_module("accord.pipeline.cli.main").app
+    trace.files = lambda: names(get_command(app), "accord")
+
+
+def scoring(root: Path, trace: Trace) -> None:
+    """Run `accord score` of a sentence by the bundled model, from its first import to its end."""
     sys.argv = ["accord", "score", SENTENCE]
     trace.start()
     try:
-        import_module(checkout.defining("program")).program()
+        import_module("accord.pipeline.cli.main").program()
     except SystemExit as done:
         if done.code:
             raise
     trace.stop()
 
 
-def training_step(checkout: Checkout, trace: Trace) -> None:
-    """The second step of a small LL-RNN: its batch is drawn, read, and the weights move."""
-    names = ("Trainer", "LanguageModel", "Unigram", "Features", "Sentences", "Recipe")
-    parts = {name: getattr(import_module(checkout.defining(name)), name) for name in names}
-    import numpy as np  # after our packages, which say how torch's threads wait
+def training_step(root: Path, trace: Trace) -> None:
+    """Run the second step of the LL-RNN of `tiny`: it begins and ends as an optimiser's step."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    words = 20
-    ids = np.random.default_rng(0).integers(1, words, size=(200, 10))
-    ids[:, -1] = 0  # the end of a sentence
-    text = parts["Sentences"](ids.reshape(-1), np.full(200, 10))
-    features = parts["Features"].one_hot(words)
-    recipe = parts["Recipe"](epochs=1, embedding=8, hidden=8, layers=1, batch=4, bptt=10)
-    background = parts["Unigram"](features, np.ones(words))
-    model = parts["LanguageModel"](recipe, features, background)
+    import accord
+
     steps = 0
 
-    def on_step(_: int) -> None:
+    def after_step(*_: object) -> None:
         nonlocal steps
         steps += 1
-        if steps == 1:
-            trace.start()
-        elif steps == 2:
-            trace.stop()
+        trace.start() if steps == 1 else trace.stop()
 
-    with tempfile.TemporaryDirectory() as folder:
-        parts["Trainer"](model, recipe, Path(folder), on_step).fit(text, text)
+    register_optimizer_step_post_hook(after_step)
+    with tempfile.TemporaryDirectory() as runs:
+        changes = {"train.epochs": 1}
+        accord.run("tiny", set=changes, models=["ll-rnn"], until="train", runs=runs)
 
 
-def phi_of_a_word(checkout: Checkout, trace: Trace) -> None:
-    """φ of a word that nothing was asked of before, lexicons being opened for it."""
-    package = next(name for name in checkout.files if name.removeprefix("accord.") == "lexicon")
-    load = import_module(package).load
-    folder_of = import_module(checkout.defining("folder_of")).folder_of
-    features_of = import_module(checkout.defining("features_of")).features_of
+def phi_of_a_word(root: Path, trace: Trace) -> None:
+    """Compute φ of a word, with lexicons that are opened for it."""
+
+    def defining(function: str) -> object:
+        texts = {path: (root / path).read_text(encoding="utf-8") for path in sources(root, "")}
+        [path] = [
+            path
+            for path, text in texts.items()
+            if path.parts[0] in PACKAGES and re.search(rf"^def {function}\(", text, re.MULTILINE)
+        ]
+        return import_module(".".join(("accord", *path.with_suffix("").parts)))
+
+    load, folder_of = import_module("accord.lexicon").load, defining("folder_of").folder_of
+    features_of = defining("features_of").features_of
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache  # where no lexicon is compiled yet
         trace.start()
-        features_of("fille", load(CHAIN, folder=folder_of))
+        features_of("fille", load(LEXICONS, folder=folder_of))
         trace.stop()
 
 
-PATHS = {
+PATHS: dict[str, Callable[[Path, Trace], None]] = {
+    "commands": commands,
     "files that `accord score` runs through": scoring,
     "files that a training step runs through": training_step,
-    "files that φ of a word runs through, from cold": phi_of_a_word,
+    "files that φ of a word runs through": phi_of_a_word,
 }
 
 
-def path(root: Path, name: str) -> list[str]:
-    """The files on a path, traced in a process that has this checkout's code alone."""
-    done = subprocess.run(
-        [sys.executable, "-P", __file__, str(root.resolve()), name],
-        env={**os.environ, "PYTHONPATH": str(root.resolve())},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise ValueError(f"{root}: expected to trace {name}:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])  # after what the path itself prints
-
-
-def table(roots: list[Path], names: bool = False) -> str:
-    """The figures of checkouts side by side, in Markdown; below it, where asked, files by name."""
-    columns, listed = [], []
-    for root in roots:
-        found = {name: path(root, name) for name in PATHS}
-        columns.append(figures(Checkout(root)) | {name: len(each) for name, each in found.items()})
-        listed += ["\n  ".join([f"\n{root}: {name}", *each]) for name, each in found.items()]
-    lines = ["| | " + " | ".join(map(str, roots)) + " |", "| --- |" + " ---: |" * len(roots)]
-    for name in columns[0]:
-        lines.append(f"| {name} | " + " | ".join(f"{each[name]:,g}" for each in columns) + " |")
-    return "\n".join(lines + (listed if names else []))
-
-
-def main(root: str, name: str) -> None:
-    trace = Trace(Path(root))
-    PATHS[name](Checkout(Path(root)), trace)
-    print(json.dumps(trace.files()))
+def table(before: Path, after: Path) -> str:
+    """Write the figures of two checkouts and their difference, in Markdown."""
+    old, new = figures(before.resolve()), figures(after.resolve())
+    rows = ["| | before | after | |", "| --- | ---: | ---: | ---: |"]
+    for name, count in new.items():
+        change = f"{100 * (count / old[name] - 1):+.0f} %" if old[name] else ""
+        rows.append(f"| {name} | {old[name]:,} | {count:,} | {change} |")
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    checkout = Path(sys.argv[1]).resolve()
+    path = Trace(checkout)
+    PATHS[sys.argv[2]](checkout, path)
+    print(json.dumps(path.files()))

@@ -1,4 +1,4 @@
-"""What preparing real text costs, at once and in shards, and what Ray costs beside a pool.
+"""What preparing real text costs, at once and in shards.
 
 Each stage runs in a process of its own. The operating system reports its CPU seconds, those of its
 workers included, and the largest peak among these processes.
@@ -7,15 +7,12 @@ workers included, and the largest peak among these processes.
 import json
 import lzma
 import os
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-from accord.pipeline.run.workers import Task, side_by_side, workers
 
 from accord.corpora.sources import CORPORA
 from accord.pipeline.base.artefact import ARTEFACTS, hashes_of
@@ -97,29 +94,3 @@ def run_measured(command: Sequence[object], **environment: str) -> tuple[float, 
     if process.returncode:
         raise RuntimeError(f"{command[-1]} failed: see above")
     return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
-def sweeps(rounds: int, folder: Path) -> Iterator[tuple[str, float]]:
-    """Seconds of six trainings of `tiny`, by a pool and by Ray in turn, two at a time."""
-    from accord.pipeline.run.pack import pack
-
-    pack("tiny", folder / "packed", seeds=3, runs=folder / "runs")
-    ways = {"pool": ["--at-once", "2"], "ray": ["--at-once", "2", "--on", "ray"]}
-    command = [sys.executable, "-m", "accord.pipeline.run.sweep", folder / "swept"]
-    for _ in range(rounds):
-        for way, options in ways.items():
-            shutil.copytree(folder / "packed", folder / "swept")
-            yield way, run_measured([*command, *options], OMP_NUM_THREADS="1")[0]
-            shutil.rmtree(folder / "swept")
-
-
-def empty_tasks(on: str, folder: Path) -> float:
-    """Seconds of six tasks that do nothing, two at a time, the start of Ray included."""
-    start = time.monotonic()
-    given = ("accord.models.common.files:clear_partial", folder, (), ())
-    tasks = [Task(*given, f"{on}-{number}") for number in range(6)]
-    for task in tasks:
-        (folder / task.writes).mkdir()
-    for _, ended in side_by_side(workers(on, at_once=2), tasks):
-        ended.result()
-    return time.monotonic() - start

@@ -4,10 +4,6 @@ Of two checkouts in turn: the same model is trained with the code of another che
 step in turn, so that both meet the machine's moods alike. Seconds of the CPU are counted, which
 others on the machine hardly change. On a GPU it is seconds of the clock, of many steps at a time:
 there a training asks for a step while the one before is computed.
-
-Beside a busy core: words a second of a training on the machine as it is, and while another program
-takes one core. A training chooses its threads as it goes, so it is left to run, and is measured
-after some seconds.
 """
 
 import os
@@ -15,12 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -40,8 +33,6 @@ WARM_UP = {"cpu": 5, "cuda": 20}  # turns not measured; meanwhile steps of a GPU
 WORDS = {"cpu": 60_000, "cuda": 600_000}  # of the text: few turns meet the end of an epoch
 VALID = 20  # sentences, which are not read while steps are measured
 PRESETS = ("default", "strong", "meaning")  # whose shapes there are
-SETTLING = 0.5  # of the seconds that a training runs, before it is measured
-SPIN = [sys.executable, "-S", "-c", "print(flush=True)\nwhile True: pass"]
 
 
 def shape(name: str, device: str):
@@ -68,15 +59,6 @@ def text_of(mass: np.ndarray, words: int):
     ids = generator.choice(len(mass), size=lengths.sum(), p=mass / mass.sum())
     ids[np.cumsum(lengths) - 1] = END
     return Sentences(ids.astype(np.int64), lengths)
-
-
-def train_freely(name: str, device: str) -> None:
-    """Train without an end; write the time and the words of every step."""
-
-    def on_step(words: int) -> None:
-        print(time.monotonic(), words, flush=True)
-
-    _train(name, device, on_step)
 
 
 def train_in_turn(name: str, device: str) -> None:
@@ -114,22 +96,17 @@ def _train(name: str, device: str, on_step: Callable[[int], None]) -> None:
         )
 
 
-def begun(checkout: Path, how: str, name: str, device: str) -> subprocess.Popen:
-    """A training in a process of its own, with the code of a checkout."""
-    return subprocess.Popen(
-        [sys.executable, __file__, how, name, device],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(HERE)])},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
 class Stepper:
     """A training that steps when asked."""
 
     def __init__(self, checkout: Path, name: str, device: str):
-        self.process = begun(checkout, "in turn", name, device)
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, name, device],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(HERE)])},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.process.stdout.readline()  # it has taken its first turn unasked
         for _ in range(WARM_UP[device]):
             self.seconds()
@@ -156,57 +133,5 @@ def measure_in_turn(
     return found
 
 
-class Speeds(NamedTuple):
-    """Words a second of a training."""
-
-    quiet: float
-    taken: float  # while another program takes a core
-
-    @property
-    def ratio(self) -> float:
-        return self.quiet / self.taken
-
-
-def measure_busy(checkout: Path, name: str, seconds: float, rounds: int) -> Speeds:
-    """The median speed on the machine as it is, and with one core taken, in turn."""
-    training = begun(checkout, "freely", name, "cpu")
-    quiet, taken = [], []
-    try:
-        training.stdout.readline()  # it has begun
-        for _ in range(rounds):
-            quiet.append(_speed(training, seconds))
-            with one_core_taken():
-                taken.append(_speed(training, seconds))
-    finally:
-        training.kill()
-        training.wait()
-    return Speeds(median(quiet), median(taken))
-
-
-def _speed(training: subprocess.Popen, seconds: float) -> float:
-    """Words a second, over the later part of some seconds of a training."""
-    start, words = float(training.stdout.readline().split()[0]), 0
-    first = now = start
-    while now < start + seconds:
-        stamp, count = training.stdout.readline().split()
-        now = float(stamp)
-        if now < start + SETTLING * seconds:
-            first = now
-        else:
-            words += int(count)
-    return words / (now - first)
-
-
-@contextmanager
-def one_core_taken() -> Iterator[None]:
-    """Another program computes without a pause, as much as one core can."""
-    with subprocess.Popen(SPIN, stdout=subprocess.PIPE) as other:
-        other.stdout.readline()
-        try:
-            yield
-        finally:
-            other.kill()
-
-
 if __name__ == "__main__":
-    {"in turn": train_in_turn, "freely": train_freely}[sys.argv[1]](*sys.argv[2:])
+    train_in_turn(*sys.argv[1:])

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from accord.errors import AccordError
+from accord.errors import AccordError, NumericalError
 from accord.models.common.checks import check_range
 from accord.models.data import END, Sentences, preceding
 
@@ -371,4 +371,4 @@ class NGramAutomaton:
                     mass[nodes] += self.backoff[nodes][:, None] * left
             if np.abs(mass - before).max() < ENOUGH:
                 return mass
-        raise FloatingPointError("the mass of what matches did not settle")
+        raise NumericalError("the mass of what matches did not settle")

@@ -196,7 +196,7 @@ OTHERS = [
     ("Retrofitting to a lexicon", "book ch. 11", "pipeline/ask/vectors.py",
      "accord export --to words.vec --retrofit lemmas"),
     ("Analogies, odd one out, neighbours", "book ch. 11", "pipeline/ask/vectors.py",
-     "accord analogy, accord odd, accord nearest"),
+     "accord vectors"),
     ("Generation by sampling and beam search", "book §9.5, ch. 17",
      "pipeline/ask/generate.py", "accord generate"),
     ("Dropout of units, words' features and recurrent weights", "book §15.5",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.errors import AccordError
+from accord.errors import AccordError, ExistsError
 from accord.lexicon.vectors import kmeans
 from accord.models.common.checks import expect_at_least
 from accord.models.composed import BackgroundOnly, Backward, pseudo_log_likelihood
@@ -101,7 +101,7 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
     """
     how = Conversion(**options)
     if path.exists():
-        raise FileExistsError(f"{path} is there already: choose another file or remove it")
+        raise ExistsError(f"{path} is there already: choose another file or remove it")
     if how.states and not path.name.endswith(TEXT):
         raise AccordError(
             f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from accord.errors import AccordError
+from accord.errors import AccordError, NumericalError
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.data import Batch, Sentences, State, batches, detached
 from accord.models.encoder import Encoder
@@ -158,7 +158,7 @@ def kalman(
         if since >= recipe.patience or time.monotonic() - began >= most:
             break
     if best is None:
-        raise FloatingPointError("solver: kalman found no weights with a finite loss")
+        raise NumericalError("solver: kalman found no weights with a finite loss")
     load_weights(model, best)
 
 

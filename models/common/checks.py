@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from accord.errors import AccordError
+from accord.errors import AccordError, NumericalError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +64,6 @@ def check_finite(name: str, numbers: "np.ndarray") -> None:
 
     wrong = ~np.isfinite(numbers)
     if wrong.any():
-        raise FloatingPointError(
+        raise NumericalError(
             f"{name} is not finite: {numbers[wrong][0]} in {wrong.sum():,} of {wrong.size:,} places"
         )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.errors import AccordError
+from accord.errors import AccordError, NumericalError
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import (
     END,
@@ -316,7 +316,7 @@ def choose(p: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """A column of each row (N × C), drawn by its weight: (N)."""
     cumulative = np.cumsum(p, axis=1)
     if not np.isfinite(cumulative[:, -1]).all() or not (cumulative[:, -1] > 0).all():
-        raise FloatingPointError("no word can be drawn: expected probabilities with a positive sum")
+        raise NumericalError("no word can be drawn: expected probabilities with a positive sum")
     lots = generator.random(len(p)) * cumulative[:, -1] * (1 - 1e-12)
     return np.array(
         [np.searchsorted(row, lot, side="right") for row, lot in zip(cumulative, lots, strict=True)]

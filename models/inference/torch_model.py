@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accord.errors import AccordError
+from accord.errors import AccordError, NumericalError
 from accord.models.composed import BackgroundOnly
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import constrained, switched_off
@@ -108,7 +108,7 @@ class TorchModel(InferenceModel):
         try:
             drawn = log_linear_of(self.network).sample(h, chance, self._there(context))
         except RuntimeError as error:  # torch's, of probabilities that are no numbers
-            raise FloatingPointError(f"no word can be drawn: {error}") from None
+            raise NumericalError(f"no word can be drawn: {error}") from None
         return drawn.cpu().numpy()
 
     @torch.inference_mode()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from accord.errors import AccordError
+from accord.errors import AccordError, ExistsError
 from accord.models.common.files import whole
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import hash_of_file, read_json
@@ -72,7 +72,7 @@ def check_sidecar(path: Path) -> None:
     """Refuse a table whose sidecar would replace a file that is not one."""
     beside = sidecar(path)
     if beside.exists() and "accord" not in _json(beside):
-        raise FileExistsError(
+        raise ExistsError(
             f"{beside} is there and does not come from Accord: it would say where {path.name} "
             f"comes from. Choose another name for the table, or move the file"
         )

@@ -6,6 +6,7 @@ that a corpus of any size needs the memory of a few.
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 from collections import Counter
@@ -170,7 +171,7 @@ class Spool:
         try:
             return self._table.execute(statement, values)
         except sqlite3.Error as error:  # the disk is full, or the file cannot be written
-            raise OSError(f"{self._path}: {error}") from None
+            raise OSError(errno.EIO, str(error), str(self._path)) from None
 
     def __len__(self) -> int:
         return self._ask("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]

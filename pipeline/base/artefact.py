@@ -45,7 +45,7 @@ SEAL = "sha256"  # the last key of a JSON file: the hash of those before it
 Inputs = Mapping[str, Path]  # the folder of each artefact a stage reads, by the stage that made it
 
 
-class Damaged(OSError):
+class Damaged(AccordError, OSError):
     """A file is not what was written."""
 
 

@@ -1,18 +1,21 @@
 """What all commands share: help, errors in a line, exit codes."""
 
+import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
+from traceback import format_exception_only
 from typing import Annotated, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from accord.errors import AccordError
 from accord.pipeline.base.messages import INSTALL, echo, printable
 
 Set = Annotated[
@@ -29,7 +32,7 @@ def _model_names(options: list[str] | None) -> list[str]:
     """The names of a repeated option; an option without names is an error."""
     names = [name for each in options or () for name in listed(each)]
     if options and not names:
-        _tell(ValueError(f"--models: expected names of models, got {', '.join(options)!r}"))
+        _end(AccordError(f"--models: expected names of models, got {', '.join(options)!r}"))
     return names
 
 
@@ -53,6 +56,8 @@ Seeds = Annotated[int, typer.Option("--seeds", help="Number of seeds to train ea
 Runs = Annotated[Path, typer.Option("--runs", help="Folder that holds all runs.")]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk or a quota; writers do not say which
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # that of click, typer's or not
 tracebacks = False  # set by --verbose
 
 
@@ -62,8 +67,8 @@ def _readable(source: str) -> str:
 
     try:
         layered(source)
-    except (ValueError, OSError) as error:
-        _tell(error)
+    except Exception as error:
+        _end(error)
     return source
 
 
@@ -111,6 +116,15 @@ class Command(_PlainHelp, TyperCommand):
 class Group(_PlainHelp, TyperGroup):
     """A group of such commands."""
 
+    moved: Mapping[str, str] = {}  # an earlier name, with its group → the command of today
+
+    def resolve_command(self, ctx, args):
+        """Find a command by its name; that of an earlier version is told where it went."""
+        path = " ".join([*([ctx.info_name] if ctx.parent else []), args[0]])
+        if path in self.moved and self.get_command(ctx, args[0]) is None:
+            _end(AccordError(f"`accord {path}` is now `accord {self.moved[path]}`"))
+        return super().resolve_command(ctx, args)
+
 
 class Later(Command):
     """A command that is imported when it is called; until then, its name and its line of help."""
@@ -129,27 +143,27 @@ class Later(Command):
         try:
             return self.loaded().make_context(*args, **kwargs)
         except ModuleNotFoundError as error:
-            _tell_missing(error)
+            _end(error)
 
 
 def command(function: Callable) -> Callable:
-    """A command whose errors are a line or two, with a traceback only if asked for."""
+    """Return a command that ends with an exit code and a line or two where it fails."""
 
     @wraps(function)
     def guarded(*args, **kwargs):
         try:
             function(*args, **kwargs)
             sys.stdout.flush()
+        except (typer.Exit, typer.Abort, UsageError):
+            raise
         except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
-            said = "\ninterrupted: finished work is kept, and the same command resumes"
-            echo(said, error=True)
+            message = "\ninterrupted: finished work is kept, and the same command resumes"
+            echo(message, error=True)
             raise typer.Exit(INTERRUPTED) from None
-        except (ValueError, OSError, LookupError, FloatingPointError) as error:
-            _tell(error)
-        except ModuleNotFoundError as error:
-            _tell_missing(error)
+        except Exception as error:
+            _end(error)
 
     return guarded
 
@@ -161,21 +175,28 @@ EXTRA = {
 }
 
 
-def _tell_missing(error: ModuleNotFoundError) -> NoReturn:
-    """End the command with the line that installs what it needs."""
-    package = (error.name or "").partition(".")[0]
-    if package not in EXTRA or tracebacks:
-        raise error
-    print_error(f"this command needs {package}, which is not installed: `{INSTALL}` brings it")
-    raise typer.Exit(FAILED) from None
-
-
-def _tell(error: Exception) -> NoReturn:
-    """End the command with an error of a line or two."""
+def _end(error: Exception) -> NoReturn:
+    """End the command with an error; --verbose shows its traceback."""
     if tracebacks:
         raise error
     print_error(_message(error))
-    raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
+    is_usage = isinstance(error, AccordError) and not isinstance(error, OSError | ArithmeticError)
+    raise typer.Exit(USAGE if is_usage else FAILED) from None
+
+
+def _message(error: Exception) -> str:
+    """Return what the user can do about an error; one of Accord's own shows its last line."""
+    if isinstance(error, AccordError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno is not None and error.filename:
+        return f"{error.strerror}: {error.filename}"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return str(error.strerror)
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and package in EXTRA:
+        return f"this command needs {package}, which is not installed: `{INSTALL}` brings it"
+    last = "".join(format_exception_only(error)).strip()
+    return f"{last}\nThis is a fault of Accord: `accord --verbose …` shows where it happened"
 
 
 def print_error(message: str) -> None:
@@ -188,13 +209,6 @@ def print_error(message: str) -> None:
 
     said = Text.assemble(("error: ", "bold red"), printable(message))
     Console(stderr=True).print(said, soft_wrap=True)  # a path stays in one piece
-
-
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno is not None:
-        where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror}{where}"
-    return str(error)
 
 
 def is_path(text: str) -> bool:

@@ -8,6 +8,7 @@ import atexit
 import gc
 import sys
 from collections.abc import Mapping
+from functools import cache
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -17,34 +18,34 @@ from accord.pipeline.base.messages import echo, set_level
 from accord.pipeline.cli import console
 from accord.pipeline.cli.console import Group, Later
 
-# Name → the module below `accord` and the line of help; of a group, its rows and its line.
+# Name → the module and the line of help; of a group, its rows and its line.
 Rows = Mapping[str, "tuple[str | Rows, str]"]
 
 SUITE: Rows = {
     "make": (
-        "pipeline.cli.agree",
+        "accord.pipeline.cli.agree",
         "Make minimal pairs: a real sentence, and the same with a word that no longer agrees.",
     ),
 }
 LEXICON: Rows = {
     "list": (
-        "pipeline.cli.lexicon:list_lexicons",
+        "accord.pipeline.cli.lexicon:list_lexicons",
         "List all lexicons with their size and licence, and whether their data is here.",
     ),
     "show": (
-        "pipeline.cli.lexicon",
+        "accord.pipeline.cli.lexicon",
         "Show what every lexicon that is here says of a word, and the φ that --lexicon gives it.",
     ),
     "coverage": (
-        "pipeline.cli.lexicon",
+        "accord.pipeline.cli.lexicon",
         "Show how much of a corpus lexicons cover, and how well guessers analyse the rest.",
     ),
     "diff": (
-        "pipeline.cli.lexicon",
+        "accord.pipeline.cli.lexicon",
         "List words that two chains of lexicons analyse differently, and what that costs in bits.",
     ),
     "compare": (
-        "pipeline.cli.lexicon",
+        "accord.pipeline.cli.lexicon",
         "Train the last model of a configuration with each chain of lexicons, and compare them.",
     ),
 }
@@ -53,131 +54,119 @@ LEXICON: Rows = {
 PANELS: dict[str, Rows] = {
     "Ask a model": {
         "score": (
-            "pipeline.cli.score",
+            "accord.pipeline.cli.score",
             "Score a text: log p of each word and sentence, perplexity, bits per character.",
         ),
         "explain": (
-            "pipeline.cli.model",
-            "List the likeliest next words and explain each: background, features, −log Z, "
-            "spelling.",
+            "accord.pipeline.cli.model",
+            "List the likeliest next words and say why they are likely, feature by feature.",
         ),
         "generate": (
-            "pipeline.cli.model",
+            "accord.pipeline.cli.model",
             "Generate sentences, by sampling or by beam search.",
         ),
         "correct": (
-            "pipeline.cli.confusions",
+            "accord.pipeline.cli.confusions",
             "Suggest words that agree better, or that sound the same and fit better, and say why.",
         ),
-        "nearest": (
-            "pipeline.cli.model",
-            "List the words whose vectors are nearest to that of a word.",
-        ),
-        "analogy": (
-            "pipeline.cli.model",
-            "List the words that are to C as B is to A, by their vectors.",
-        ),
-        "odd": (
-            "pipeline.cli.model",
-            "Say which of several words is unlike the others, by their vectors.",
+        "vectors": (
+            "accord.pipeline.cli.model",
+            "Compare words by their vectors: neighbours, analogies, the odd one out, inflection.",
         ),
         "page": (
-            "pipeline.cli.page",
+            "accord.pipeline.cli.page",
             "Serve a local web page to type, explain, change and compare sentences.",
         ),
     },
     "Stimuli": {
         "surprisal": (
-            "pipeline.cli.surprisal",
+            "accord.pipeline.cli.surprisal",
             "Turn a table of sentences into a table of words with their surprisal in bits.",
         ),
         "norms": (
-            "pipeline.cli.surprisal",
+            "accord.pipeline.cli.surprisal",
             "Hold models against people: what surprisal explains beyond length and frequency.",
         ),
         "cite": (
-            "pipeline.cli.surprisal",
+            "accord.pipeline.cli.surprisal",
             "Print some sentences for the Methods section of a paper, and BibTeX.",
         ),
         "expect": (
-            "pipeline.cli.surprisal",
+            "accord.pipeline.cli.surprisal",
             "Show the probability of each gender, number or part of speech before every word.",
         ),
         "agree": (
-            "pipeline.cli.agree",
+            "accord.pipeline.cli.agree",
             "Score minimal pairs: how often a model finds the right sentence likelier.",
         ),
         "suite": (SUITE, "Make minimal pairs from your own sentences."),
         "rescore": (
-            "zoo.commands",
+            "accord.zoo.commands",
             "Rescore n-best lists or lattices with a model and print the best hypothesis of each.",
         ),
     },
     "Train": {
         "run": (
-            "pipeline.cli.run",
-            "Train the models of a configuration: run each stage that is not done, print the "
-            "results.",
+            "accord.pipeline.cli.run",
+            "Train the models of a configuration: run each stage that is not done, print results.",
         ),
         "config": (
-            "pipeline.cli.run",
+            "accord.pipeline.cli.run",
             "Explain every key of a configuration, or print a preset to copy.",
         ),
-        "stages": (
-            "pipeline.cli.run",
-            "Show whether each stage of a configuration is done, stale or missing, and why.",
+        "fetch": (
+            "accord.pipeline.cli.run",
+            "Download corpora and lexicons into the data folder and check their hashes.",
         ),
-        "pack": (
-            "pipeline.cli.run",
-            "Pack models and the code that trains them for another machine.",
-        ),
-        "unpack": (
-            "pipeline.cli.run",
-            "Take in models trained on another machine, so that `accord run` can continue.",
+        "export": (
+            "accord.pipeline.cli.results",
+            "Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors.",
         ),
     },
     "Compare": {
         "lexicon": (LEXICON, "Look words up in lexicons; measure, compare and swap lexicons."),
         "compare": (
-            "pipeline.cli.results",
+            "accord.pipeline.cli.results",
             "Compare the models of several runs in one table; train those that are not trained.",
         ),
         "combine": (
-            "pipeline.cli.results",
+            "accord.pipeline.cli.results",
             "Combine models with weights tuned on validation; show the perplexity without each.",
         ),
         "audit": (
-            "pipeline.cli.results",
+            "accord.pipeline.cli.results",
             "Check a run for leaks: which splits its vocabulary, φ and b have seen.",
         ),
         "condition": (
-            "pipeline.cli.score",
+            "accord.pipeline.cli.score",
             "Compare the perplexity with the right label of a sentence, with none and with a "
             "wrong one.",
         ),
-        "inflection": (
-            "pipeline.cli.model",
-            "Measure how often vector arithmetic finds another form of a lemma.",
-        ),
         "prune": (
-            "zoo.commands",
+            "accord.zoo.commands",
             "Show the perplexity of a model as its smallest weights are set to zero.",
         ),
     },
-    "Maintain": {
-        "fetch": (
-            "pipeline.cli.run",
-            "Download corpora and lexicons into the data folder and check their hashes.",
-        ),
-        "export": (
-            "pipeline.cli.results",
-            "Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors.",
-        ),
-        "verify": (
-            "pipeline.cli.results",
-            "Read every file of a run and name those that are changed or damaged.",
-        ),
-    },
+}
+# Commands of earlier versions → the commands of this one that do the same.
+Group.moved = {
+    "nearest": "vectors WORD",
+    "analogy": "vectors --analogy A B C",
+    "odd": "vectors --odd WORD…",
+    "inflection": "vectors --inflection",
+    "stages": "run CONFIG --status",
+    "verify": "run CONFIG --verify",
+    "significance": "compare RUN --against MODEL",
+    "tables": "compare RUN --paper",
+    "bidirectional": "combine --bidirectional",
+    "corrections": "correct --suite FILE",
+    "suite plant": "suite make --errors",
+    "nbest": "rescore --make",
+    "lexicon guesser": "lexicon coverage --guesser",
+    "pack": "run CONFIG --until encode`, a copy of the folder runs, and there "
+    "`python -m accord.pipeline.run.train runs/NAME",
+    "unpack": "run CONFIG`, after the folder runs is copied back: there is nothing to unpack. See "
+    "`accord run --help",
 }
 
 
@@ -186,8 +175,9 @@ def commands_of(rows: Rows, panel: str | None = None) -> dict[str, Later | Group
     found: dict[str, Later | Group] = {}
     for name, (place, line) in rows.items():
         if isinstance(place, str):
-            module, _, function = f"accord.{place}".partition(":")
-            found[name] = Later(name, f"{module}:{function or name}", line, panel)
+            module, _, function = place.partition(":")
+            place = f"{module}:{function or name}"
+            found[name] = Later(name, place, line, panel)
         else:
             found[name] = Group(
                 name=name,
@@ -207,10 +197,40 @@ COMMANDS = {
 
 
 class Accord(Group):
-    """All commands of the table."""
+    """All commands of the table, and those that other packages offer as entry points.
+
+    An entry point of the group `accord.commands` names a mapping of panels, as PANELS is. It is
+    imported for the help, and for a command that the table lacks.
+    """
 
     def __init__(self, **settings):
         super().__init__(**settings | {"commands": COMMANDS})
+
+    def get_params(self, ctx):
+        """Leave the completion of shells out of the help, which is then one screen."""
+        params = super().get_params(ctx)
+        for param in params:
+            param.hidden = getattr(param, "hidden", False) or "completion" in (param.name or "")
+        return params
+
+    def list_commands(self, ctx):
+        return [*super().list_commands(ctx), *_from_outside()]
+
+    def get_command(self, ctx, name):
+        return super().get_command(ctx, name) or _from_outside().get(name)
+
+
+@cache
+def _from_outside() -> dict[str, Later | Group]:
+    """Return the commands of other packages, by name."""
+    from importlib.metadata import entry_points  # here, as Accord's own commands need none
+
+    return {
+        name: command
+        for point in entry_points(group="accord.commands")
+        for panel, rows in point.load().items()
+        for name, command in commands_of(rows, panel).items()
+    }
 
 
 app = typer.Typer(

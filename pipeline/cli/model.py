@@ -1,11 +1,13 @@
 """Queries to a trained model: `accord explain`, `generate`, and its vectors."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.errors import AccordError
 from accord.models.common.files import write_whole
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.tables import print_table
@@ -65,7 +67,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """List the likeliest next words and explain each: background, features, −log Z, spelling."""
+    """List the likeliest next words and say why they are likely, feature by feature."""
     import pandas as pd
 
     from accord.pipeline.ask import explain_page
@@ -187,75 +189,75 @@ def generate(
 
 
 @command
-def nearest(
-    word: Annotated[str, typer.Argument(metavar="WORD", help="Word to find the neighbours of.")],
+def vectors(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORD...", help="Word to find the neighbours of; or several words."),
+    ] = None,
     run: TrainedRun = None,
     model: Model = None,
-    most: Annotated[
-        int, typer.Option(min=1, help="Number of neighbours below the word's own row.")
-    ] = 10,
-) -> None:
-    """List the words whose vectors are nearest to that of a word."""
-    table = load_model(run, model).nearest(word, most)
-    print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
-    if len(table) <= most:
-        echo(f"the model tells no more than these {len(table) - 1} others apart")
-
-
-@command
-def analogy(
-    a: Annotated[str, typer.Argument(metavar="A", help="Word, such as homme.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Word beside A, such as femme.")],
-    c: Annotated[str, typer.Argument(metavar="C", help="Word that the answer is to, such as roi.")],
-    run: TrainedRun = None,
-    model: Model = None,
-    most: Annotated[int, typer.Option(min=1, help="Number of answers.")] = 5,
-) -> None:
-    """List the words that are to C as B is to A, by their vectors."""
-    from accord.pipeline.ask.vectors import ReadVectors
-
-    table = ReadVectors(load_model(run, model)).analogy(a, b, c, most)
-    print_table(table.assign(**{n: table[n].map("{:.3f}".format) for n in ("sum", "product")}))
-
-
-@command
-def odd(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Three words or more.")],
-    run: TrainedRun = None,
-    model: Model = None,
-) -> None:
-    """Say which of several words is unlike the others, by their vectors."""
-    from accord.pipeline.ask.vectors import ReadVectors
-
-    table = ReadVectors(load_model(run, model)).odd_one_out(words)
-    print_table(
-        table.assign(**{name: table[name].map("{:.3f}".format) for name in table.columns[1:]})
-    )
-
-
-@command
-def inflection(
-    run: TrainedRun = None,
-    model: Model = None,
+    analogy: Annotated[
+        bool,
+        typer.Option(
+            "--analogy", help="Take three words, and list those that are to C as B is to A."
+        ),
+    ] = False,
+    odd: Annotated[
+        bool,
+        typer.Option("--odd", help="Take three words or more; show which is unlike the others."),
+    ] = False,
+    inflection: Annotated[
+        bool,
+        typer.Option(
+            "--inflection",
+            help="Take no words, and measure how often analogies find another form of a lemma.",
+        ),
+    ] = False,
+    most: Annotated[int, typer.Option(min=1, help="Number of neighbours or answers.")] = 10,
     retrofit: Annotated[
         str | None,
         typer.Option(
             metavar="lemmas|FILE",
-            help="Draw vectors together first: those of the forms of each lemma, or of the words "
-            "in each line of a file.",
+            help="With --inflection, draw vectors together first: those of the forms of each "
+            "lemma, or of the words in each line of a file.",
         ),
     ] = None,
 ) -> None:
-    """Measure how often vector arithmetic finds another form of a lemma."""
-    from accord.pipeline.ask.vectors import ReadVectors
-    from accord.pipeline.ask.vectors import inflection as measure
+    """Compare words by their vectors: neighbours, analogies, the odd one out, inflection."""
+    from accord.pipeline.ask import vectors as read
 
-    scorer = load_model(run, model)
-    analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
-    analyses = analyses.astype(dict.fromkeys(("upos", "feats"), str))
-    table = measure(ReadVectors(scorer), analyses, retrofit)
-    shares = table.columns[3:]
-    print_table(table.assign(**{name: table[name].map("{:.1%}".format) for name in shares}))
+    words = words or []
+    if retrofit and not inflection:
+        raise AccordError("--retrofit needs --inflection")
+    if inflection:
+        _expect(not words, "--inflection: expected no words", words)
+        scorer = load_model(run, model)
+        analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
+        analyses = analyses.astype(dict.fromkeys(("upos", "feats"), str))
+        table = read.inflection(read.ReadVectors(scorer), analyses, retrofit)
+        _print_numbers(table, table.columns[3:], "{:.1%}")
+    elif analogy:
+        _expect(len(words) == 3, "--analogy: expected three words", words)
+        table = read.ReadVectors(load_model(run, model)).analogy(*words, most)
+        _print_numbers(table, ["sum", "product"])
+    elif odd:
+        table = read.ReadVectors(load_model(run, model)).odd_one_out(words)
+        _print_numbers(table, table.columns[1:])
+    else:
+        _expect(len(words) == 1, "expected one word, or --analogy, --odd or --inflection", words)
+        table = load_model(run, model).nearest(words[0], most)
+        _print_numbers(table, ["cosine"])
+        if len(table) <= most:
+            echo(f"the model tells no more than these {len(table) - 1} others apart")
+
+
+def _expect(is_fine: bool, expected: str, words: Sequence[str]) -> None:
+    if not is_fine:
+        raise AccordError(f"{expected}, got {' '.join(words) or 'none'}")
+
+
+def _print_numbers(table: "pd.DataFrame", columns: Iterable[str], form: str = "{:.3f}") -> None:
+    print_table(table.assign(**{name: table[name].map(form.format) for name in columns}))
 
 
 def _glossed(word: "NewWord") -> str:

@@ -7,9 +7,8 @@ import typer
 
 from accord.errors import AccordError
 from accord.pipeline.base.messages import echo
-from accord.pipeline.base.store import faults
 from accord.pipeline.base.tables import print_table
-from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command
+from accord.pipeline.cli.console import Runs, Seeds, Set, command
 from accord.pipeline.study import audit as auditing
 from accord.pipeline.study.scored_models import difference_in_text, find_all
 
@@ -165,17 +164,6 @@ def combine(
         print_table(combining.log_linear(models))
     else:
         print_table(combining.linear(models, cache, neighbours, uniform))
-
-
-@command
-def verify(run: RunFolder) -> None:
-    """Read every file of a run and name those that are changed or damaged."""
-    found = list(dict.fromkeys(faults(run)))
-    for fault in found:
-        echo(fault)
-    if found:
-        raise typer.Exit(FAILED)
-    echo(f"{run}: all files are as they were written")
 
 
 @command

@@ -91,7 +91,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Train the models of a configuration: run each stage that is not done, print the results."""
+    """Train the models of a configuration: run each stage that is not done, print results."""
     from accord.pipeline.config.configuration import load_config
 
     if status:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accord.corpora.sources import CORPORA, Repository
+from accord.errors import AccordError, NotFoundError
 
 
 @dataclass(frozen=True)
@@ -234,10 +235,10 @@ def writable_data_folder() -> Path:
             continue
         if folder.stat().st_mode & stat.S_IWUSR and os.access(folder, os.W_OK):
             return folder  # the mode is asked too, because an administrator may write anywhere
-    raise PermissionError(f"no data folder can be written: {[str(f) for f in data_folders()]}")
+    raise AccordError(f"no data folder can be written: {[str(f) for f in data_folders()]}")
 
 
-class MissingData(FileNotFoundError):
+class MissingData(NotFoundError):
     """A source's data is in none of the data folders."""
 
     def __init__(self, source: str):

@@ -82,7 +82,7 @@ MOST_BYTES = 1 << 28  # of one file that is downloaded
 SILENCE = 60  # seconds without a byte after which a download is given up
 
 
-class FetchError(OSError):
+class FetchError(AccordError, OSError):
     """The data could not be downloaded, or differs from the catalogue."""
 
 

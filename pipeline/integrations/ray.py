@@ -74,11 +74,11 @@ class Ray:
                 raise error.cause from None
             except self.ray.exceptions.RayError as error:
                 if not left or isinstance(error, self.ray.exceptions.TaskCancelledError):
-                    raise OSError(f"{task.writes}: its node was lost: {error}") from None
+                    raise AccordError(f"{task.writes}: its node was lost: {error}") from None
                 say(f"{task.writes}: its node was lost; it runs again")
         received = hashes_of(task.folder / task.writes)
         if wrong := [name for name in written if received.get(name) != written[name]]:
-            raise OSError(f"{task.writes}/{wrong[0]} is not the file that the node wrote")
+            raise AccordError(f"{task.writes}/{wrong[0]} is not the file that the node wrote")
 
     def _wait(self, running: Any) -> dict[str, str]:
         while not self.ray.wait([running], timeout=1)[0]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from accord.errors import AccordError
+from accord.errors import AccordError, ExistsError
 from accord.lexicon.chain import save
 from accord.models.common.arrays import (
     Weights,
@@ -277,7 +277,7 @@ def _export_folder(artefacts: Inputs, folder: Path, compact: bool) -> Path:
     A compact folder has what inference needs alone, in few bytes.
     """
     if folder.exists():
-        raise FileExistsError(f"{folder} is there already: choose another folder or remove it")
+        raise ExistsError(f"{folder} is there already: choose another folder or remove it")
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

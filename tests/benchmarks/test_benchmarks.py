@@ -1,8 +1,6 @@
 """What is measured is what it says, and each command runs."""
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -11,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import training_step
 from benchmarks.__main__ import main
+from benchmarks.layout import PATHS
 from benchmarks.outputs import (
     BUNDLES,
     FREQUENT,
@@ -114,33 +112,9 @@ def printed(monkeypatch, capsys):
 
 
 def test_it_explains_itself_and_each_command(printed):
-    assert " open " in printed("--help")
-    for command in ("output", "step", "busy", "lexicon", "open", "features", "memory", "page"):
+    commands = ("output", "step", "inference", "scale", "page", "layout", "mutate")
+    for command in commands:
         assert "--help" in printed(command, "--help")
-
-
-@pytest.mark.long
-def test_a_machine_that_only_trains_measures_a_step():
-    program = """
-import runpy, sys
-for name in ("pandas", "pyarrow", "typer", "yaml", "matplotlib"):
-    sys.modules[name] = None  # importing it is now an ImportError
-sys.argv[1:] = ["busy", "--rounds", "1", "--seconds", "1"]
-runpy.run_module("benchmarks", run_name="__main__", alter_sys=True)
-"""
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    label, quiet, taken, ratio = done.stdout.splitlines()[-1].replace(",", "").split()
-    assert label == "now" and float(ratio) == pytest.approx(float(quiet) / float(taken), abs=0.02)
-
-
-def test_features_are_counted_by_forms_and_signatures(printed):
-    said = printed("features", "tiny")
-    assert " forms, " in said and " signatures: " in said
-
-
-def test_a_lexicon_is_read_opened_and_asked(printed):
-    assert "| tiny |" in printed("lexicon", "tiny")
 
 
 def test_the_costs_of_outputs_are_drawn(tmp_path):
@@ -148,20 +122,6 @@ def test_the_costs_of_outputs_are_drawn(tmp_path):
     draw([{"output": name, "words": 10, **row} for name in ("softmax", "floor")], tmp_path / "x")
     drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
     assert "softmax, float32" in drawn and "floor" not in drawn
-
-
-def test_a_core_is_taken_and_left_again(monkeypatch):
-    started = []
-
-    class Counted(subprocess.Popen):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            started.append(self)
-
-    monkeypatch.setattr(training_step.subprocess, "Popen", Counted)
-    with training_step.one_core_taken():
-        assert started[0].poll() is None
-    assert started[0].returncode == -signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -184,3 +144,12 @@ def test_steps_of_two_checkouts_are_measured_in_turn(printed):
     before, now, ratio = printed("step", "--before", str(ROOT), "--rounds", "1").splitlines()
     assert before.split()[0] == "before" and now.split()[0] == "now"
     assert float(ratio.split()[0]) > 0
+
+
+@pytest.mark.long
+def test_two_checkouts_are_laid_side_by_side(printed):
+    rows = printed("layout", str(ROOT)).splitlines()[2:]
+    counts = {row.split("|")[1].strip(): row.split("|")[2:4] for row in rows}
+    assert all(before == after for before, after in counts.values())
+    assert {name for name in counts if name.startswith(("commands", "files that"))} == {*PATHS}
+    assert all(int(before.replace(",", "")) for before, _ in counts.values())

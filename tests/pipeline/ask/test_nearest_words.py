@@ -48,7 +48,7 @@ def test_there_are_as_many_others_as_asked_for_or_all_that_are_written(scorer, v
     every = vectors.nearest("fille", 10_000)
     assert every["of"].min() > 0, "what has a vector and is no word, such as the end, is none"
     assert every["of"].sum() == len(scorer.vocabulary.known)
-    command = ["nearest", "fille", "--run", str(tiny_run.folder), "--most", "10000"]
+    command = ["vectors", "fille", "--run", str(tiny_run.folder), "--most", "10000"]
     assert f"these {len(every) - 1} others" in CliRunner().invoke(app, command).stdout
 
 
@@ -146,11 +146,11 @@ def test_a_trained_model_is_measured_by_the_lexicon(scorer, vectors):
 
 def test_the_commands_print_tables(tiny_run):
     for command in (
-        ["nearest", "fille", "--most", "4"],
-        ["analogy", "la", "les", "fille"],
-        ["odd", "la", "les", "fille"],
-        ["inflection"],
-        ["inflection", "--retrofit", "lemmas"],
+        ["vectors", "fille", "--most", "4"],
+        ["vectors", "--analogy", "la", "les", "fille"],
+        ["vectors", "--odd", "la", "les", "fille"],
+        ["vectors", "--inflection"],
+        ["vectors", "--inflection", "--retrofit", "lemmas"],
     ):
         done = CliRunner().invoke(app, [*command, "--run", str(tiny_run.folder)])
         assert done.exit_code == 0, done.output

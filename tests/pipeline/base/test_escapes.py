@@ -82,7 +82,7 @@ def test_what_rich_draws_on_a_terminal_is_escaped(capsys, monkeypatch):
         ["explain", f"le {HOSTILE} …", "--words", f"chat,{HOSTILE}"],
         ["generate", "--start", f"le {HOSTILE}", "--count", "1"],
         ["expect", f"le {HOSTILE}"],
-        ["verify", HOSTILE],
+        ["run", "tiny", "--verify", "--runs", HOSTILE],
         ["config", HOSTILE],
         ["lexicon", "show", "chat", "--lexicon", HOSTILE],
         ["run", "tiny", "--set", f"{HOSTILE}=1"],

@@ -11,7 +11,10 @@ import pytest
 
 import accord
 from accord.models.common.files import _of_process, clear_partial, write_whole
+from accord.pipeline.base.artefact import name_of
 from accord.pipeline.base.store import Store, faults, publish
+
+TOKENISE, TRAIN = name_of({"stage": "tokenise"}), name_of({"stage": "train"})
 
 # Does what the store does, up to the named moment, and dies there.
 KILLED = """
@@ -38,19 +41,21 @@ if moment == "replacing":  # the former is moved aside, the new one not yet into
         rename(path, target)
         die()
     store.Path.rename = once
-store.Store(Path(folder)).make(f"{stage}-0123", {"stage": stage}, compute, stage == "train", True)
+recipe = {"stage": stage}
+store.Store(Path(folder)).make(store.name_of(recipe), recipe, compute, stage == "train", True)
 """
 # Makes an artefact and is not done until it is told so.
 LIVING = """
 import sys
 from pathlib import Path
-from accord.pipeline.base.store import Store
+from accord.pipeline.base.store import Store, name_of
 
 def compute(out):
     (out / "file.txt").write_text("whole")
     print("begun", flush=True)
     sys.stdin.readline()
-Store(Path(sys.argv[1])).make("tokenise-0123", {"stage": "tokenise"}, compute, False)
+recipe = {"stage": "tokenise"}
+Store(Path(sys.argv[1])).make(name_of(recipe), recipe, compute, False)
 """
 
 
@@ -69,14 +74,16 @@ def test_the_store_clears_what_killed_processes_left(tmp_path, moment):
     assert hidden(tmp_path)
     Store(tmp_path).clear({"train"})
     assert hidden(tmp_path) == []
-    assert [path.name for path in tmp_path.iterdir()] == ["tokenise-0123"] * (moment == "moved")
+    assert [path.name for path in tmp_path.iterdir()] == [TOKENISE] * (moment == "moved")
 
 
 @pytest.mark.parametrize("moment", ["computing", "writing", "replacing"])
 @pytest.mark.parametrize("stage", ["tokenise", "train"])
 def test_an_artefact_that_is_made_anew_stays_until_the_new_one_is_whole(tmp_path, moment, stage):
     store = Store(tmp_path)
-    before = store.make(f"{stage}-0123", {"stage": stage}, _written_before, stage == "train")
+    before = store.make(
+        name_of({"stage": stage}), {"stage": stage}, _written_before, stage == "train"
+    )
     killed(tmp_path, moment, stage)
     store.clear({"train"})
     assert hidden(tmp_path) == []
@@ -91,15 +98,15 @@ def _written_before(out: Path) -> None:
 def test_what_a_stage_goes_on_from_stays(tmp_path):
     killed(tmp_path, "computing", "train")
     Store(tmp_path).clear({"train"})
-    assert hidden(tmp_path) == [".train-0123.partial"]
-    artefact = Store(tmp_path).make("train-0123", {"stage": "train"}, lambda out: None, True)
+    assert hidden(tmp_path) == [f".{TRAIN}.partial"]
+    artefact = Store(tmp_path).make(TRAIN, {"stage": "train"}, lambda out: None, True)
     assert artefact.meta["files"].keys() == {"file.txt"}
     assert hidden(tmp_path) == []
 
 
 def test_no_half_written_file_becomes_part_of_an_artefact(tmp_path):
     killed(tmp_path, "writing", "train")
-    artefact = Store(tmp_path).make("train-0123", {"stage": "train"}, lambda out: None, True)
+    artefact = Store(tmp_path).make(TRAIN, {"stage": "train"}, lambda out: None, True)
     assert artefact.meta["files"].keys() == {"file.txt"}
     assert hidden(tmp_path) == []
 
@@ -107,7 +114,7 @@ def test_no_half_written_file_becomes_part_of_an_artefact(tmp_path):
 def test_no_lock_stays_when_all_is_done_or_something_fails(tmp_path):
     store = Store(tmp_path)
     for _ in range(2):
-        store.make("tokenise-0123", {"stage": "tokenise"}, _written_before, False)
+        store.make(TOKENISE, {"stage": "tokenise"}, _written_before, False)
         assert hidden(tmp_path) == []
     with pytest.raises(ZeroDivisionError):
         store.make("tokenise-4567", {"stage": "tokenise"}, lambda out: 1 / 0, False)
@@ -123,10 +130,10 @@ def test_what_another_process_makes_is_left_to_it(tmp_path):
     )
     assert process.stdout.readline() == "begun\n"
     Store(tmp_path).clear(())
-    assert hidden(tmp_path) == [".tokenise-0123.lock", ".tokenise-0123.partial"]
+    assert hidden(tmp_path) == [f".{TOKENISE}.lock", f".{TOKENISE}.partial"]
     process.communicate("\n")
     assert process.returncode == 0
-    assert Store(tmp_path).find("tokenise-0123")
+    assert Store(tmp_path).find(TOKENISE)
 
 
 COMING_AND_GOING = """
@@ -146,7 +153,7 @@ def test_a_report_is_published_while_another_process_writes_beside_it(tmp_path):
     """Its partial folders come and go, also between two looks at the folder."""
     store, folder = Store(tmp_path), tmp_path / "report"
     recipes = [{"stage": "report", "number": number} for number in range(2)]
-    reports = [store.make(f"report-{r['number']}", r, _written_before, False) for r in recipes]
+    reports = [store.make(name_of(recipe), recipe, _written_before, False) for recipe in recipes]
     publish(reports[0], folder)
     other = subprocess.Popen([sys.executable, "-c", COMING_AND_GOING, str(folder)])
     while not (folder / ".file-0.partial").exists():

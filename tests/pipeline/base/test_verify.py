@@ -1,4 +1,4 @@
-"""Damage is found: by `accord verify` wherever it is, and by a stage before it reads."""
+"""Damage is found: by `accord run --verify` wherever it is, and by a stage before it reads."""
 
 import random
 import shutil
@@ -121,7 +121,7 @@ def test_what_a_report_no_longer_has_leaves_its_folder_and_what_is_not_its_own_i
 
 def test_the_command_names_the_file_and_fails(runs):
     path = artefact_file(runs, "background-*/b.npy")
-    command = [*ACCORD, "verify", str(runs / "tiny")]
+    command = [*ACCORD, "run", "tiny", "--verify", "--runs", str(runs)]
     assert subprocess.run(command).returncode == 0
     path.write_bytes(path.read_bytes()[:-1])
     done = subprocess.run(command, capture_output=True, text=True)

@@ -96,7 +96,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tiny", "--name", "../x"], 2, "--name: expected names that begin with a letter"),
         (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
         (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
-        (["verify", "runs/nope"], 1, "runs/nope is no run"),
+        (["run", "tiny", "--verify"], 1, "runs/tiny is no run"),
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
         (["surprisal", "Il dort."], 1, "no file Il dort.; for a sentence itself there is `accord"),
         (["score", "lost.txt"], 1, "error: No such file or directory: lost.txt\n"),
@@ -155,7 +155,7 @@ def test_quiet_prints_results_only(accord):
     assert done.stderr == ""
     assert "| ll-rnn |" in done.stdout
     assert "report: runs/tiny/report/index.html" in done.stdout
-    listed = accord("stages", "tiny", "--set", "train.epochs=1")
+    listed = accord("run", "tiny", "--status", "--set", "train.epochs=1")
     states = [line.split()[2] for line in listed.stdout.splitlines()]
     assert len(states) == 17 and set(states) == {"done"}
 
@@ -169,28 +169,26 @@ def test_quiet_prints_results_only(accord):
     ],
 )
 def test_models_are_named_with_commas_or_one_by_one(accord, options, models):
-    listed = accord("stages", "peers", *options)
+    listed = accord("run", "peers", "--status", *options)
     assert listed.exit_code == 0, listed.output
     assert {line.split()[1] for line in listed.stdout.splitlines()} == models | {"*"}
 
 
 @pytest.mark.slow
-def test_some_models_are_run_and_packed_under_another_name(accord, tmp_path):
+def test_some_models_are_run_under_another_name(accord, tmp_path):
     chosen = ["tiny", "--models", "ll-rnn", "--name", "mine", "--set", "train.epochs=1"]
-    packed = accord("pack", *chosen)
-    assert (packed.exit_code, packed.stdout) == (0, "1 model packed into packed\n")
     done = accord("run", *chosen)
     assert done.exit_code == 0, done.output
     assert "| ll-rnn |" in done.stdout and "| rnn" not in done.stdout
     assert "report: runs/mine/report/index.html" in done.stdout
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"artefacts", "mine"}
-    states = accord("stages", *chosen).stdout.splitlines()
+    states = accord("run", *chosen, "--status").stdout.splitlines()
     assert {line.split()[2] for line in states} == {"done"}
 
 
 def test_long_names_of_models_do_not_run_into_what_stands_behind(accord, tmp_path):
     (tmp_path / "mine.yaml").write_text("base: tiny\nmodels: {characters-by-lstm: {}, rnn: {}}\n")
-    listed = accord("stages", "mine.yaml").stdout.splitlines()
+    listed = accord("run", "mine.yaml", "--status").stdout.splitlines()
     assert {line.split()[1] for line in listed} == {"characters-by-lstm", "rnn", "*"}
     assert {line.split()[2] for line in listed} == {"missing"}
     assert len({line.index("missing") for line in listed}) == 1

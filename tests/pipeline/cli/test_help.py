@@ -1,13 +1,16 @@
 """The help: every command, argument and option says in a whole phrase what it is."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.cli.console import Later
+from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import COMMANDS, app
 
 # Three words or more and a full stop; "Of …" and "As …" lean on words that are not there.
@@ -61,9 +64,8 @@ ASKED = {  # what else each command wants to be told, but for those that need a 
     "surprisal": ["text.txt"],
     "expect": ["chat"],
     "explain": ["chat"],
-    "nearest": ["chat"],
+    "vectors": ["chat"],
     "generate": [],
-    "inflection": [],
     "condition": [],
 }
 
@@ -99,7 +101,6 @@ GROUPS = {
     "Stimuli": "surprisal",
     "Train": "run",
     "Compare": "lexicon",
-    "Maintain": "fetch",
 }
 
 
@@ -111,6 +112,52 @@ def test_the_help_shows_commands_in_groups_in_the_order_people_meet_them():
     assert all(title < first for title, first in zip(titles, firsts, strict=True))
     assert all(first < title for first, title in zip(firsts, titles[1:], strict=False))
     assert all(f"│ {name} " in shown for name in COMMANDS)
+
+
+def test_the_help_is_one_screen():
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "100"}).stdout
+    assert len(shown.splitlines()) <= 44
+
+
+def test_a_command_of_an_earlier_version_is_told_where_it_went():
+    for path in Group.moved:
+        assert path not in {" ".join(words) for words in EVERY}
+        done = CliRunner().invoke(app, path.split())
+        assert done.exit_code == 2
+        assert done.stderr.startswith(f"error: `accord {path}` is now `accord ")
+        assert done.stderr.split("is now `accord ")[1].split()[0].strip("`") in COMMANDS
+
+
+PACKAGE = """
+from accord.pipeline.cli.console import command
+
+@command
+def greet(name: str) -> None:
+    "Greet somebody by name."
+    print(f"Bonjour {name} !")
+
+COMMANDS = {"Compare": {"greet": ("greetings", "Greet somebody by name.")}}
+"""
+
+
+def test_another_package_offers_commands_by_an_entry_point(tmp_path):
+    (tmp_path / "greetings.py").write_text(PACKAGE)
+    about = tmp_path / "greetings-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[accord.commands]\ngreet = greetings:COMMANDS\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    said = [
+        subprocess.run(
+            [sys.executable, "-m", "accord.pipeline.cli.main", *words],
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        ).stdout
+        for words in (["greet", "Léa"], ["--help"])
+    ]
+    assert said[0] == "Bonjour Léa !\n"
+    assert "│ greet      Greet somebody by name." in said[1]
 
 
 def test_the_version_is_that_of_the_package():

@@ -115,7 +115,7 @@ def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
     assert [word.form for word in words] == ["chat", "chien", "</s>"]
     assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
     assert [word.spelled for word in words] == [False, True, False]
-    told = CliRunner().invoke(app, ["inflection", "--run", str(tmp_path / "m.arpa")])
+    told = CliRunner().invoke(app, ["vectors", "--inflection", "--run", str(tmp_path / "m.arpa")])
     assert told.exit_code and "m.arpa has probabilities alone: expected a run" in told.stderr
 
 

@@ -24,10 +24,9 @@ LONG = "a" * 500
         ["score", "le chat", "--run", LONG],
         ["score", "le chat", "--run", f"runs/{LONG}"],
         ["explain", "le chat", "--run", f"{LONG}/ll-rnn"],
-        ["verify", LONG],
+        ["run", "tiny", "--verify", "--runs", LONG],
         ["run", "tiny", "--name", LONG],
         ["run", "tiny", "--runs", LONG],
-        ["unpack", LONG],
     ],
 )
 def test_a_name_that_no_file_can_have_is_an_error_in_a_line(command, tmp_path, monkeypatch):

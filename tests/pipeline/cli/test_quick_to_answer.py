@@ -16,7 +16,7 @@ from accord.pipeline.cli.console import EXTRA
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.slow  # each starts a process
 
-FOR_HELP = {"cli", "cli.console", "cli.main", "display", "display.messages"}  # of the pipeline
+FOR_HELP = {"base", "base.messages", "cli", "cli.console", "cli.main"}  # of the pipeline
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
 
@@ -58,7 +58,7 @@ def test_looking_loads_no_network(tmp_path):
     without_numbers = [["--help"], ["config", "tiny"], ["fetch"]]
     others = [
         ["config"],
-        ["stages", "tiny"],
+        ["run", "tiny", "--status"],
         ["lexicon", "show", "fille", "--lexicon", "closed,tiny,guesser"],
         ["lexicon", "coverage", "--guesser", "guesser", "--lexicon", "tiny"],
     ]
@@ -137,7 +137,7 @@ def test_the_bundled_model_is_asked_without_the_extra(tmp_path, monkeypatch):
         ["expect", SENTENCE],
         ["explain", "La petite …"],
         ["generate", "--count", "1", "--pattern", "DET NOUN VERB"],
-        ["nearest", "fille"],
+        ["vectors", "fille"],
         ["agree", "--suite", "pairs.tsv"],
         ["correct", "Les enfant mange."],
     ]

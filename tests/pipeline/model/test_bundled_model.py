@@ -20,7 +20,7 @@ COMMANDS = (
     ["score", SENTENCE],
     ["explain", "la petite …"],
     ["generate", "--count", "1"],
-    ["nearest", "fille"],
+    ["vectors", "fille"],
     ["expect", "les …"],
     ["surprisal", str(ROOT / "tests" / "data" / "phrases.txt")],
     ["rescore", str(ROOT / "tests" / "data" / "test.nbest.jsonl")],
@@ -64,7 +64,7 @@ def test_every_command_that_asks_a_model_takes_it(in_the_box, small, command, tm
 
 def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr(resolve, "BUNDLED_FOLDER", tmp_path / "french")
-    for command in (["score", SENTENCE], ["nearest", "le"], ["explain", "la petite …"]):
+    for command in (["score", SENTENCE], ["vectors", "le"], ["explain", "la petite …"]):
         told = CliRunner().invoke(app, command)
         assert told.exit_code == 1 and told.stderr.count("\n") == 1
         assert "comes without a model" in told.stderr and "--run FOLDER" in told.stderr

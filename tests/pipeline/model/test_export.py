@@ -33,7 +33,7 @@ ASKED = """
 import json, sys
 from typer.testing import CliRunner
 from accord.pipeline.cli.main import app
-asked = [CliRunner().invoke(app, ["nearest", "le", "--run", place]) for place in sys.argv[1:]]
+asked = [CliRunner().invoke(app, ["vectors", "le", "--run", place]) for place in sys.argv[1:]]
 print(json.dumps([(each.exit_code, each.stderr) for each in asked]))
 """
 
