@@ -1,4 +1,4 @@
-"""A strict reader and writer of CoNLL-U: every file that it accepts is written back byte for byte.
+"""A strict reader of CoNLL-U: it names the line and column of a fault and changes nothing it reads.
 
 Only a byte order mark and the carriage returns of Windows are dropped. The format:
 https://universaldependencies.org/format.html
@@ -8,22 +8,35 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-from accord.corpora.sentence import (
-    ID_KEYS,
-    Sentence,
-    Token,
-    Tree,
-    TreebankRow,
-    begun_document,
-    comment,
-    row_kinds,
-    tree_labels,
-    tree_text,
-)
-from accord.corpora.text import CorpusError, lines, open_bytes
+from accord.corpora.text import CorpusError, Sentence, TreebankRow, lines
 
-# What each column must look like. Forms and lemmas may hold a space inside (`50 000`).
+
+class Token(NamedTuple):
+    """One row of a tree, its ten columns as they stand in the file (`_` for an empty one)."""
+
+    id: str
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: str
+    deprel: str
+    deps: str
+    misc: str
+
+
+class Tree(NamedTuple):
+    """A treebank's sentence: its comments, its rows, and the line of the file it begins on."""
+
+    comments: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    line: int
+
+
+# The form of each column. Forms and lemmas may hold a space inside (`50 000`).
 ANY, SPACED = r"\S+", r"\S(?:[^\t]*\S)?"
 INTEGER = r"(?:0|[1-9][0-9]*)"
 FEATURE = r"[A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?=[A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*"
@@ -57,15 +70,18 @@ class ConlluError(CorpusError):
 
 
 def read(path: Path) -> Iterator[Tree]:
-    """The trees of a file, compressed or not; the first fault is an error."""
+    """Yield the trees of a file, compressed or not; the first fault is an error."""
     comments, tokens, begin, number = [], [], 1, 0
     for number, line in enumerate(lines(path), start=1):
-        row = without_end(path, number, line)
+        if not line.endswith("\n"):
+            raise ConlluError(path, number, "the file ends within a line: expected a blank line")
+        row = line[:-1].removesuffix("\r")
+        row = row.removeprefix("\ufeff") if number == 1 else row
         if not row:
             if not tokens:
                 raise ConlluError(path, number, "a blank line that ends no sentence")
             tree = Tree(tuple(comments), tuple(tokens), begin)
-            check(path, tree)
+            _check(path, tree)
             yield tree
             comments, tokens, begin = [], [], number + 1
         elif row.startswith("#"):
@@ -73,21 +89,13 @@ def read(path: Path) -> Iterator[Tree]:
                 raise ConlluError(path, number, "a comment after the first row of its sentence")
             comments.append(row)
         else:
-            tokens.append(parse(path, number, row))
+            tokens.append(_parse(path, number, row))
     if tokens or comments:
         raise ConlluError(path, number + 1, "the blank line that ends the last sentence is missing")
 
 
-def write(trees: Iterable[Tree], path: Path) -> None:
-    """Write trees as CoNLL-U, compressed as the name's ending says."""
-    with open_bytes(path, "wb") as file:
-        for tree in trees:
-            rows = [*tree.comments, *("\t".join(token) for token in tree.tokens)]
-            file.write(("\n".join(rows) + "\n\n").encode("utf-8"))
-
-
 def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
-    """The same trees as sentences of a corpus; `# newdoc` begins a document."""
+    """Yield the trees of a file as sentences of a corpus; `# newdoc` begins a document."""
     document = None
     for tree in read(path):
         document = begun_document(tree) or document
@@ -97,16 +105,8 @@ def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
         yield Sentence(name, tree_text(tree), rows, split, tree_labels(tree), document)
 
 
-def without_end(path: Path, number: int, line: str) -> str:
-    """Return the line without its end, and without the byte order mark of a file."""
-    if not line.endswith("\n"):
-        raise ConlluError(path, number, "the file ends within a line: expected a blank line at end")
-    line = line.removeprefix("\ufeff") if number == 1 else line
-    return line[:-1].removesuffix("\r")
-
-
-def parse(path: Path, number: int, row: str) -> Token:
-    """One row, each column as COLUMNS expects it."""
+def _parse(path: Path, number: int, row: str) -> Token:
+    """Split one row, and check each column by COLUMNS."""
     columns = row.split("\t")
     if len(columns) != len(COLUMNS):
         raise ConlluError(path, number, f"expected 10 tab-separated columns, got {len(columns)}")
@@ -117,8 +117,8 @@ def parse(path: Path, number: int, row: str) -> Token:
     return Token._make(columns)
 
 
-def check(path: Path, tree: Tree) -> None:
-    """Check a whole sentence: the order of the ids, heads that exist, features that stand twice."""
+def _check(path: Path, tree: Tree) -> None:
+    """Check a whole sentence: the order of ids, heads that exist, features that stand once."""
     word = empty = last_part = 0
     numbered = list(enumerate(tree.tokens, start=tree.line + len(tree.comments)))
     for number, token in numbered:
@@ -128,17 +128,17 @@ def check(path: Path, tree: Tree) -> None:
                 fault = f"expected a range that begins at {word + 1}, got {token.id}"
                 raise ConlluError(path, number, fault, "id")
             last_part = last
-            check_bare(path, number, token, BARE_WHEN_CONTRACTED)
+            _check_bare(path, number, token, BARE_WHEN_CONTRACTED)
         elif "." in token.id:
             empty += 1
             if token.id != f"{word}.{empty}":
                 raise ConlluError(path, number, f"expected {word}.{empty}, got {token.id}", "id")
-            check_bare(path, number, token, BARE_WHEN_EMPTY)
+            _check_bare(path, number, token, BARE_WHEN_EMPTY)
         else:
             word, empty = word + 1, 0
             if token.id != str(word):
                 raise ConlluError(path, number, f"expected {word}, got {token.id}", "id")
-        if twice := said_twice(token.feats):
+        if twice := _repeated(token.feats):
             raise ConlluError(path, number, f"the feature {twice} stands twice", "feats")
     if word < last_part:
         fault = f"the sentence ends at word {word}, within a range up to {last_part}"
@@ -149,7 +149,7 @@ def check(path: Path, tree: Tree) -> None:
             raise ConlluError(path, number, fault, "head")
 
 
-def check_bare(path: Path, number: int, token: Token, columns: tuple[str, ...]) -> None:
+def _check_bare(path: Path, number: int, token: Token, columns: tuple[str, ...]) -> None:
     for column in columns:
         if getattr(token, column) != "_":
             fault = f"expected _ in row {token.id}, got {getattr(token, column)!r}"
@@ -157,6 +157,68 @@ def check_bare(path: Path, number: int, token: Token, columns: tuple[str, ...]) 
 
 
 @cache
-def said_twice(feats: str) -> str | None:
+def _repeated(feats: str) -> str | None:
     names = [feature.partition("=")[0] for feature in feats.split("|")]
     return next((name for name in names if names.count(name) > 1), None)
+
+
+# The keys under which releases 2 and 1 write a sentence's id and text.
+ID_KEYS = ("# sent_id =", "# sentid:")
+TEXT_KEYS = ("# text =", "# sentence-text:")
+NEW_DOCUMENT = "# newdoc"
+
+
+def row_kinds(tokens: Iterable[Token]) -> Iterator[str]:
+    """Yield the kind of each row: word, contracted, part or empty."""
+    last_part = 0
+    for token in tokens:
+        if "-" in token.id:
+            last_part = int(token.id.partition("-")[2])
+            yield "contracted"
+        elif "." in token.id:
+            yield "empty"
+        else:
+            yield "part" if int(token.id) <= last_part else "word"
+
+
+def comment(tree: Tree, keys: tuple[str, ...]) -> str | None:
+    """Return the value of the first of these keys that the comments have."""
+    for line in tree.comments:
+        for key in keys:
+            if line.startswith(key):
+                return line.removeprefix(key).strip()
+    return None
+
+
+def begun_document(tree: Tree) -> str | None:
+    """Return the document that begins here: `# newdoc id = n01`, else its line's number."""
+    for line in tree.comments:
+        if line.startswith(NEW_DOCUMENT):
+            return line.partition("=")[2].strip() or str(tree.line)
+    return None
+
+
+def tree_labels(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """Return the labels in the comments, such as `# genre = news`, without the id and the text."""
+    known = tuple(key.rstrip(" =:") for key in (*ID_KEYS, *TEXT_KEYS))
+    pairs = (line.partition(" = ") for line in tree.comments if not line.startswith(known))
+    return tuple((key[1:].strip(), value.strip()) for key, sign, value in pairs if sign)
+
+
+def tree_text(tree: Tree) -> str:
+    """Return the text in the comments, else that of the surface rows and `SpaceAfter=No`."""
+    if text := comment(tree, TEXT_KEYS):
+        return text
+    pieces = []
+    for token, kind in zip(tree.tokens, row_kinds(tree.tokens), strict=True):
+        if kind in ("word", "contracted"):
+            space = "" if "SpaceAfter=No" in token.misc.split("|") else " "
+            pieces.append(token.form + space)
+    return "".join(pieces).strip()
+
+
+def features(feats: str) -> dict[str, str]:
+    """Return `Gender=Fem|Number=Sing` as a dictionary."""
+    if feats == "_":
+        return {}
+    return dict(feature.split("=", 1) for feature in feats.split("|"))

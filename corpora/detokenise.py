@@ -1,7 +1,7 @@
-"""From words back to text: write out new sentences, and find the words of a text in it.
+"""From words back to text: write out new sentences, and find the places of words in a text.
 
-Between most words stands a space, also before `; : ! ? » %` and after `«`. The rules say where
-there is no space.
+A space stands between most words, also before `; : ! ? » %` and after `«`. The rules list the
+exceptions.
 """
 
 import re
@@ -17,45 +17,38 @@ from accord.errors import AccordError
 OPENING = re.compile(r"[(\[{/]|--|.*\w'")
 # No space before these, nor before enclitics (va-t-il, ce jour-là).
 CLOSING = re.compile(rf"[,.)\]}}/]|\.\.+|--|-(?:{'|'.join(ENCLITICS)})")
-SHOUT = re.compile(r"[!?]+")  # one after the other they hold together: ?!
+SHOUT = re.compile(r"[!?]+")  # no space between two of these: ?!
 RANGE = re.compile(r"\d - \d")  # 1990-1995
 STRAIGHT_QUOTES = "\"'"  # alike at both ends: the first opens, the next closes
 
 
 def detokenise(words: Iterable[str]) -> str:
-    """The text of a sentence, its first letter a capital."""
+    """Return the text of a sentence, its first letter a capital."""
     pieces: list[str] = []
     open_quotes: set[str] = set()
     space = False  # whether one may stand before the next word
-    before = ""
+    last = ""
     for word in words:
         closes = word in open_quotes or CLOSING.fullmatch(word)
-        if space and not (closes or (SHOUT.fullmatch(before) and SHOUT.fullmatch(word))):
+        if space and not (closes or (SHOUT.fullmatch(last) and SHOUT.fullmatch(word))):
             pieces.append(" ")
         pieces.append(word)
         if word in STRAIGHT_QUOTES:
             open_quotes ^= {word}
         space = not (word in open_quotes or OPENING.fullmatch(word))
-        before = word
-    text = RANGE.sub(lambda found: found.group().replace(" ", ""), "".join(pieces))
-    return _capitalised(text)
-
-
-def _capitalised(text: str) -> str:
-    """The text with its first letter a capital: « Bonjour »."""
-    first = re.search(r"\w", text)
-    at = first.start() if first else 0
-    return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
+        last = word
+    text = RANGE.sub(lambda years: years.group().replace(" ", ""), "".join(pieces))
+    return re.sub(r"\w", lambda letter: letter.group().upper(), text, count=1)
 
 
 SPACES = re.compile("[ \t\n\u00a0\u202f]*")  # others may mean something
 FIRST_MARK = "\u0300"  # that may be bound to the character before it
 DELETED = {chr(code) for code, spelling in RESPELLED.items() if spelling == ""} | {EMOJI_JOINER}
-JAMO = range(0x1160, 0x1200)  # Korean vowels and finals, which are composed with what is before
+JAMO = range(0x1160, 0x1200)  # Korean vowels and finals, composed with the letters before them
 
 
 def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """The start and end of each word in a text: `text[start:end]` is the word as written.
+    """Return the start and end of each word in a text: `text[start:end]` is the word as written.
 
     `normalise` respells the text. So the text is cut into pieces that are respelled together: a
     character, its marks, and the deleted characters after it. Words and text must then have the
@@ -66,38 +59,39 @@ def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _spans_as_written(text: str, words: Sequence[str]) -> list[tuple[int, int]] | None:
-    """The same, if the words stand in the text letter for letter; else None."""
+    """Return the spans if the words stand in the text letter for letter; else None."""
     if max(text, default="") >= FIRST_MARK:
         return None
-    found, at = [], 0
+    spans, end = [], 0
     for word in words:
-        at = SPACES.match(text, at).end()
-        if not word or not text.startswith(word, at):
+        start = SPACES.match(text, end).end()
+        if not word or not text.startswith(word, start):
             return None
-        found.append((at, at := at + len(word)))
-    return found if SPACES.fullmatch(text, at) else None
+        end = start + len(word)
+        spans.append((start, end))
+    return spans if SPACES.fullmatch(text, end) else None
 
 
 def _spans_respelled(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     letters_of = cache(_letters)  # a text has few different pieces
     letters = [(c, piece) for piece in _pieces(text) for c in letters_of(text[slice(*piece)])]
-    found, at = [], 0
+    spans, first = [], 0
     for word in words:
-        own = letters_of(word)
-        there = letters[at : at + len(own)]
-        if not own or own != "".join(letter for letter, _ in there):
-            rest = text[there[0][1][0] :] if there else ""
+        expected = letters_of(word)
+        span = letters[first : first + len(expected)]
+        if not expected or expected != "".join(letter for letter, _ in span):
+            rest = text[span[0][1][0] :] if span else ""
             raise AccordError(f"expected the word {word!r} in {text!r}; found {rest[:30]!r}")
-        found.append((there[0][1][0], there[-1][1][1]))
-        at += len(own)
-    if at < len(letters):
-        rest = text[letters[at][1][0] :]
+        spans.append((span[0][1][0], span[-1][1][1]))
+        first += len(expected)
+    if first < len(letters):
+        rest = text[letters[first][1][0] :]
         raise AccordError(f"expected no word after {' '.join(words)!r}; found {rest[:30]!r}")
-    return found
+    return spans
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """The start and end of each piece, without the deleted characters at its end."""
+    """Yield the start and end of each piece, without the deleted characters at its end."""
     starts = [
         n
         for n, character in enumerate(text)
@@ -111,7 +105,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(4096)
 def _is_bound(character: str) -> bool:
-    """Whether a character may be composed with one before it, or is deleted."""
+    """Return whether a character may be composed with one before it, or is deleted."""
     return (
         unicodedata.category(character).startswith("M")
         or character in DELETED
@@ -120,7 +114,7 @@ def _is_bound(character: str) -> bool:
 
 
 def _is_joined(text: str, place: int) -> bool:
-    """Whether a joiner before a character binds it to the character before."""
+    """Return whether a joiner binds a character to the character before it."""
     return text[place - 1] == EMOJI_JOINER and not LOOSE_JOINER.match(text, place - 1)
 
 

@@ -12,18 +12,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accord.corpora.segment import segment
-from accord.corpora.sentence import Sentence, TreebankRow, Unwanted
-from accord.corpora.text import CorpusError, lines, numbered, parse_line
+from accord.corpora.text import (
+    CorpusError,
+    Sentence,
+    TreebankRow,
+    Unwanted,
+    numbered,
+    parse_line,
+)
 
 # The text is in this column; every other column is a label (topic, genre, source) by its name, and
-# one that is empty is none. The column `document`, where there is one, also names the document.
+# an empty cell is none. The column `document`, where there is one, also names the document.
 TEXT, DOCUMENT = "text", "document"
 
 
 def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
-    """One sentence for every line after the header. Tabs separate columns; there are no quotes."""
+    """Yield a sentence for every line after the header. Tabs separate columns; no quotes."""
     names: list[str] = []
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in numbered(path):
         cells = [cell.strip() for cell in line.removeprefix("\ufeff").rstrip("\r\n").split("\t")]
         place = f"{path}, line {number}"
         if not names:
@@ -42,18 +48,18 @@ def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
 def read_jsonl(
     path: Path, split: str | None = None, among: range | None = None
 ) -> Iterator[Sentence]:
-    """One sentence for every line, an object with `text`; lists and objects in it are no labels."""
+    """Yield a sentence for every line, an object with `text`; lists and objects are no labels."""
     for number, line in numbered(path, among):
         place = f"{path}, line {number}"
         try:
-            found = parse_line(line)
+            value = parse_line(line)
         except ValueError as error:
             raise CorpusError(f"{place}: expected an object in JSON, but {error}") from None
-        if not isinstance(found, dict) or not isinstance(found.get(TEXT), str):
+        if not isinstance(value, dict) or not isinstance(value.get(TEXT), str):
             raise CorpusError(
                 f"{place}: expected an object with a string '{TEXT}', found {line[:60]!r}"
             )
-        simple = {k: str(v).strip() for k, v in found.items() if isinstance(v, str | int | float)}
+        simple = {k: str(v).strip() for k, v in value.items() if isinstance(v, str | int | float)}
         yield _sentence(simple, path, number, split)
 
 
@@ -69,8 +75,8 @@ def _sentence(row: Mapping[str, str], path: Path, number: int, split: str | None
 # "Relatif à l'Allemagne", "Relatif à Paris": thousands of lines of one pattern and a proper name.
 UNWANTED_OPENING = "Relatif à"
 FEWEST_WORDS = 10
-# What the export of the wiki left in some definitions: images (`vignette|120px|Armoiries`), links,
-# templates, formulas in TeX, tags, entities, addresses, categories, and signs of lists.
+# Remains of the wiki in some definitions: images (`vignette|120px|Armoiries`), links, templates,
+# formulas in TeX, tags, entities, addresses, categories, and signs of lists.
 MARKUP = re.compile(
     r"[|{}\\]|\[\[|\]\]|''|<[!/A-Za-z]|&#?\w+;|//\w|www\.|\bthumb\b"
     r"|(?:Catégorie|Fichier|File|Image):|\A[#*:;]"
@@ -78,13 +84,13 @@ MARKUP = re.compile(
 
 
 def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
-    """Definitions of the French Wiktionary, from lines `headword<TAB>gloss | gloss | …`.
+    """Yield definitions of the French Wiktionary, of lines `headword<TAB>gloss | gloss | …`.
 
     Only definitions that are worth learning from are kept, each text once, in the order of the
     file.
     """
     seen = set()
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in numbered(path):
         headword, tab, glosses = line.rstrip("\r\n").partition("\t")
         if not tab or not headword or "\t" in glosses:
             raise CorpusError(f"{path}, line {number}: expected headword, tab, glosses: {line!r}")
@@ -111,72 +117,71 @@ def _why_unwanted(gloss: str) -> str | None:
 
 
 ARTICLE_PARTS = ("heading", "article")
-OF_ARTICLE: Mapping[str, type] = {"id": int, **dict.fromkeys(ARTICLE_PARTS, str)}
-# From the first word on: a search would try each letter of what ends in no stop.
+ARTICLE: Mapping[str, type] = {"id": int, **dict.fromkeys(ARTICLE_PARTS, str)}
+# From the first word on: a search would try each letter of a text without a stop.
 COMPLETE = re.compile(r"""\W*\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
-# The initials of those who wrote it, at the end of an agency's dispatch: `burs-kd-ot/ber/roc`.
+# The initials of the writers, at the end of an agency's dispatch: `burs-kd-ot/ber/roc`.
 SIGNATURE = re.compile(r"""(?<=[.!?"»)])\s?[a-z]{1,5}(?:-[a-z]{1,5})*(?:/[a-z]{1,5})+\s*\Z""")
 
 
 def read_orangesum(
     path: Path, split: str | None = None, among: range | None = None
 ) -> Iterator[Sentence | Unwanted]:
-    """Articles of French news in JSON lines, as sentences named by article and position in it.
+    """Yield the sentences of French news in JSON lines, named by article and position in it.
 
     Of each article its heading (a lead of one to three sentences) and its text are read. Paragraphs
     without a final stop are left out: titles, headings, captions of films, lists.
     """
-    for number, line in numbered(path, among):
-        article = parse_document(path, number, line, OF_ARTICLE)
+    for article in _documents(path, among, ARTICLE):
         texts = (SIGNATURE.sub("", article[part]) for part in ARTICLE_PARTS)
-        sentences = (sentence for text in texts for sentence in segment(text))
-        for position, sentence in enumerate(sentences, start=1):
-            if COMPLETE.match(sentence):
-                name = str(article["id"])
-                yield Sentence(f"{name}.{position}", sentence, split=split, document=name)
-            else:
-                yield Unwanted("no stop at its end")
+        sentences = chain.from_iterable(map(segment, texts))
+        yield from _of_document(str(article["id"]), sentences, split, COMPLETE)
 
 
 # A sentence before direct speech ends in a colon.
-BEFORE_SPEECH = re.compile(r"\W*\w.*:\Z", re.DOTALL)
+COMPLETE_IN_NOVELS = re.compile(rf"{COMPLETE.pattern}|\W*\w.*:\Z", re.DOTALL)
 DASHES = re.compile(r"\A(?:--|–)(?=\s)")  # before speech, as some novels have them
 
 
 def read_paragraphs(
     path: Path, split: str | None = None, among: range | None = None
 ) -> Iterator[Sentence | Unwanted]:
-    """Novels or sheets in JSON lines: `id`, and in `text` paragraphs, one a line.
+    """Yield the sentences of novels or sheets: `id`, and in `text` a paragraph a line.
 
     Sentences are named by their document and their position in it. Paragraphs without a final stop
     are left out: titles, items of lists.
     """
+    for document in _documents(path, among, {"id": str, "text": str}):
+        sentences = chain.from_iterable(map(segment, document["text"].split("\n")))
+        dashed = (DASHES.sub("—", sentence) for sentence in sentences)
+        yield from _of_document(document["id"], dashed, split, COMPLETE_IN_NOVELS)
+
+
+def _of_document(
+    name: str, sentences: Iterator[str], split: str | None, complete: re.Pattern
+) -> Iterator[Sentence | Unwanted]:
+    for position, text in enumerate(sentences, start=1):
+        if complete.match(text):
+            yield Sentence(f"{name}.{position}", text, split=split, document=name)
+        else:
+            yield Unwanted("no stop at its end")
+
+
+def _documents(path: Path, among: range | None, keys: Mapping[str, type]) -> Iterator[dict]:
+    """Yield the document of each line; the reader needs these keys."""
     for number, line in numbered(path, among):
-        found = parse_document(path, number, line, {"id": str, "text": str})
-        name, paragraphs = found["id"], found["text"].split("\n")
-        sentences = (each for paragraph in paragraphs for each in segment(paragraph))
-        for position, sentence in enumerate(sentences, start=1):
-            if COMPLETE.match(sentence) or BEFORE_SPEECH.match(sentence):
-                text = DASHES.sub("—", sentence)
-                yield Sentence(f"{name}.{position}", text, split=split, document=name)
-            else:
-                yield Unwanted("no stop at its end")
-
-
-def parse_document(path: Path, number: int, line: str, keys: Mapping[str, type]) -> dict:
-    """The document of a line, with the keys that the reader needs."""
-    place = f"{path}, line {number}"
-    try:
-        document = parse_line(line)
-    except ValueError as error:
-        raise CorpusError(f"{place}: expected a document in JSON, but {error}") from None
-    if not isinstance(document, dict):
-        raise CorpusError(f"{place}: expected a document in JSON, found {line[:60]!r}")
-    for key, kind in keys.items():
-        if type(document.get(key)) is not kind:
-            found = repr(document[key])[:60] if key in document else "none"
-            raise CorpusError(f"{place}: expected {key!r} to be {kind.__name__}, found {found}")
-    return document
+        place = f"{path}, line {number}"
+        try:
+            document = parse_line(line)
+        except ValueError as error:
+            raise CorpusError(f"{place}: expected a document in JSON, but {error}") from None
+        if not isinstance(document, dict):
+            raise CorpusError(f"{place}: expected a document in JSON, found {line[:60]!r}")
+        for key, kind in keys.items():
+            if type(document.get(key)) is not kind:
+                value = repr(document[key])[:60] if key in document else "none"
+                raise CorpusError(f"{place}: expected {key!r} to be {kind.__name__}, found {value}")
+        yield document
 
 
 # Readers for which every line stands by itself, so that several processes can read one file.
@@ -194,7 +199,7 @@ class Address(NamedTuple):
 
 
 def hub_address(source: str) -> Address:
-    """`hub:universal-dependencies/universal_dependencies:fr_gsd#text` in its parts."""
+    """Split `hub:universal-dependencies/universal_dependencies:fr_gsd#text` into its parts."""
     place, _, column = source.removeprefix(HUB).partition("#")
     id, _, config = place.partition(":")
     if not id:
@@ -203,7 +208,7 @@ def hub_address(source: str) -> Address:
 
 
 def read_hub(source: str, limit: int | None = None) -> Iterator[Sentence]:
-    """The sentences of every split, streamed. If there is a single split, the pipeline divides it.
+    """Stream the sentences of every split. If there is a single split, the pipeline divides it.
 
     `limit` counts training sentences. When it is reached, the download stops.
     """
@@ -211,15 +216,15 @@ def read_hub(source: str, limit: int | None = None) -> Iterator[Sentence]:
     splits = load_hub(address)
     for name, examples in splits.items():
         split = SPLITS.get(name, name) if len(splits) > 1 else None
-        found = chain.from_iterable(
-            hub_sentences(example, f"{name}:{number}", split, address)
+        sentences = chain.from_iterable(
+            _hub_sentences(example, f"{name}:{number}", split, address)
             for number, example in enumerate(examples)
         )
-        yield from islice(found, limit if split in (None, "train") else None)
+        yield from islice(sentences, limit if split in (None, "train") else None)
 
 
 def load_hub(address: Address) -> Mapping[str, object]:
-    """The data set's splits, opened and not downloaded."""
+    """Open the data set's splits without downloading them."""
     import datasets  # here, because it takes seconds and most runs read no hub data set
 
     try:
@@ -231,14 +236,14 @@ def load_hub(address: Address) -> Mapping[str, object]:
         ) from error
 
 
-def hub_sentences(
+def _hub_sentences(
     example: dict, place: str, split: str | None, address: Address
 ) -> Iterator[Sentence]:
     name = next((str(example[key]) for key in ID_COLUMNS if example.get(key) is not None), place)
     if address.column is None and isinstance(example.get("tokens"), list):
-        rows = tuple(treebank_rows(example))
+        rows = tuple(_treebank_rows(example))
         text = example.get("text") or " ".join(row.form for row in rows if row.kind != "part")
-        yield Sentence(name, text, rows, split, labels(example), name)
+        yield Sentence(name, text, rows, split, _labels(example), name)
         return
     column = address.column or "text"
     if not isinstance(example.get(column), str):
@@ -249,17 +254,17 @@ def hub_sentences(
     for number, line in enumerate(example[column].splitlines()):
         if line.strip():
             place = f"{name}.{number}" if number else name
-            yield Sentence(place, line.strip(), None, split, labels(example, column), name)
+            yield Sentence(place, line.strip(), None, split, _labels(example, column), name)
 
 
-def labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:
-    """The other columns of an example that hold words or whole numbers."""
+def _labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:
+    """Return the other columns of an example that hold words or whole numbers."""
     simple = {name: value for name, value in example.items() if isinstance(value, str | int)}
     return tuple((name, str(value)) for name, value in simple.items() if name != text)
 
 
-def treebank_rows(example: dict) -> Iterator[TreebankRow]:
-    """The rows of one tree in either form that the hub's treebanks have.
+def _treebank_rows(example: dict) -> Iterator[TreebankRow]:
+    """Yield the rows of one tree in either form that the hub's treebanks have.
 
     Newer ones keep contractions apart, as `mwt: [{id: "8-9", form: "des"}]`. In older ones a
     contraction is a token without a head, before the two words that it contracts.

@@ -3,7 +3,7 @@
 A sentence ends after a stop (. ! ? …) and the quotes and brackets that close after it, where a
 capital or a number follows. A colon, a semicolon and a stop before a small letter end nothing.
 Where a heading without a stop is glued to the text after it (`coude-à-coudeL'ex-chef`), it ends
-too. What the rules have to know of French stands in the tables below.
+too. The tables below list abbreviations and openings of French.
 """
 
 import re
@@ -17,8 +17,8 @@ ABBREVIATIONS = """
     fig févr hab ibid id ill janv juil juill nov oct op p pp réf sept tél trad vol vs éd
 """
 
-# Words that begin a sentence and are no names: they tell `plan B. Le maire` from `J. K. Rowling`,
-# and `ParisLe maire` from `YouTube`.
+# Words that begin a sentence and are no names: they separate `plan B. Le maire` from
+# `J. K. Rowling`, and `ParisLe maire` from `YouTube`.
 OPENINGS = """
     A À Actuellement Ainsi Alors Après Au Aucun Aucune Aujourd'hui Auparavant Aussi Autre Aux Avant
     Avec Beaucoup Bien C' Ça Car Ce Ceci Cela Celle Celles Celui Cependant Certaines Certains Ces
@@ -66,15 +66,15 @@ ADDRESS = re.compile(r"[#@_]|\.\w+/|://|www\.")  # of the net, or a name on it
 
 
 def segment(text: str) -> list[str]:
-    """The sentences of a text in order; together they hold all of it but spaces."""
+    """Return the sentences of a text in order; together they hold all of it but spaces."""
     return [text[begin:end] for begin, end in sentence_spans(text)]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """From where to where each sentence of a text stands, without the spaces around it."""
+    """Return the start and end of each sentence of a text, without the spaces around it."""
     turned = with_turned_quotes(text)
-    ends = {found.end() for found in STOP.finditer(turned) if ends_sentence(turned, found)}
-    ends |= {found.start() for found in GLUE.finditer(turned) if is_glued(turned, found.start())}
+    ends = {stop.end() for stop in STOP.finditer(turned) if ends_sentence(turned, stop)}
+    ends |= {glue.start() for glue in GLUE.finditer(turned) if is_glued(turned, glue.start())}
     for heading in DASHED.finditer(turned):
         ends.difference_update(range(heading.start() + 1, heading.end()))
         ends.add(heading.end())
@@ -88,24 +88,24 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def with_turned_quotes(text: str) -> str:
-    """Straight quotes as “ and ” by what stands beside them, else in turns."""
+    """Write straight quotes as “ and ” by the characters around them, else in turns."""
     first, *others = text.split('"')
-    pieces, before, is_open = [first], first, False
-    for after in others:
-        opens = not before[-1:].strip() or before[-1] in "([«'’-/:"
-        closes = not after[:1].strip() or after[0] in ",;:.!?)]»…"
+    pieces, left, is_open = [first], first, False
+    for right in others:
+        opens = not left[-1:].strip() or left[-1] in "([«'’-/:"
+        closes = not right[:1].strip() or right[0] in ",;:.!?)]»…"
         is_open = opens if opens != closes else not is_open
-        pieces += ["“" if is_open else "”", after]
-        before = after
+        pieces += ["“" if is_open else "”", right]
+        left = right
     return "".join(pieces)
 
 
-def ends_sentence(text: str, found: re.Match) -> bool:
-    """Whether the stop that was found ends a sentence."""
-    place, first = found.start(), found.start("first")
+def ends_sentence(text: str, stop: re.Match) -> bool:
+    """Return whether a stop ends a sentence."""
+    place, first = stop.start(), stop.start("first")
     if text[place - 1 : place] in ("(", "["):  # (…)
         return bool(OPENING.match(text, first))
-    if found["stop"] != ".":
+    if stop["stop"] != ".":
         return True
     word = LAST_WORD.search(text, max(0, place - 20), place).group()
     if place + 1 == first and text[first].isdigit():  # 1.500, art.5; but confrères.275.000 élèves
@@ -118,7 +118,7 @@ def ends_sentence(text: str, found: re.Match) -> bool:
 
 
 def is_initial(text: str, place: int, first: int) -> bool:
-    """Whether the lone capital there stands for a name: that of M. or J. K., not of plan B."""
+    """Return whether a lone capital stands for a name: that of M. or J. K., not of plan B."""
     if not OPENING.match(text, first):
         return True
     if text[place] != "M":
@@ -129,16 +129,16 @@ def is_initial(text: str, place: int, first: int) -> bool:
 
 
 def is_glued(text: str, place: int) -> bool:
-    """Whether a sentence begins here although no stop or space stands before it.
+    """Return whether a sentence begins here although no stop or space stands before it.
 
     After a word in small letters or a closing mark any capital is one; after a name (YouTube) or a
     number only a word that opens sentences.
     """
-    before = GLUED_TO.search(text, max(0, place - 40), place).group()
-    if ADDRESS.search(before):
+    prefix = GLUED_TO.search(text, max(0, place - 40), place).group()
+    if ADDRESS.search(prefix):
         return False
-    if text[place] in "“«" or text[place - 1] in ")]”»" or SMALL_WORD.search(before):
+    if text[place] in "“«" or text[place - 1] in ")]”»" or SMALL_WORD.search(prefix):
         return True
     opening = OPENING.match(text, place)
     # PMA, USA: that A begins nothing.
-    return bool(opening) and (opening.group() != "A" or before[-1:].islower())
+    return bool(opening) and (opening.group() != "A" or prefix[-1:].islower())

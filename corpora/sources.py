@@ -1,4 +1,4 @@
-"""From the name a user writes to sentences: a named corpus, a path, a hub data set, or several."""
+"""Read the sentences of a source: a named corpus, a path, a hub data set, or several."""
 
 import difflib
 import re
@@ -10,27 +10,31 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accord.corpora import conllu, formats, text
-from accord.corpora.sentence import Sentence, Tree, Unwanted, words
-from accord.corpora.text import CorpusError
+from accord.corpora.conllu import Tree
+from accord.corpora.text import CorpusError, Sentence, Unwanted, words
 from accord.corpora.tokenise import normalise, tokenised
 from accord.errors import AccordError
 
 
 @dataclass(frozen=True)
 class Repository:
-    """Where a release's files stand in public, with the git blob id of each where it is known."""
+    """The public address of a release's files, and the git blob id of each where it is known."""
 
     url: str
     tag: str
     blobs: Mapping[str, str | None]  # path in the repository -> git blob id
     licence: str
 
+    @property
+    def origin(self) -> str:
+        return f"{self.url} at {self.tag}"
+
 
 @dataclass(frozen=True)
 class Corpus:
     """`files` maps each file of the folder to the split it is, None where the pipeline splits."""
 
-    folder: str | None  # in the data folder; None for what lies in this package
+    folder: str | None  # in the data folder; None: in this package
     files: Mapping[str, str | None]
     read: Callable[[Path, str | None], Iterator[Sentence | Unwanted]]  # a file, of that split
     licence: str
@@ -38,28 +42,27 @@ class Corpus:
     running: bool = False  # its documents are texts of sentences that follow each other
 
 
-def treebank_corpus(
-    folder: str, stem: str, licence: str, url: str, tag: str, blobs: dict
+def _treebank(
+    folder: str, stem: str, licence: str, url: str, tag: str, blobs: Sequence[str | None]
 ) -> Corpus:
+    """Return a treebank of three splits; `blobs` are those of train, dev and test."""
     names = {f"{stem}-{split}.conllu": split for split in ("train", "dev", "test")}
-    of_files = {name: blobs.get(split) for name, split in names.items()}
-    repository = Repository(url, tag, of_files, licence)
+    repository = Repository(url, tag, dict(zip(names, blobs, strict=True)), licence)
     return Corpus(folder, names, conllu.read_sentences, licence, repository)
 
 
 GSD = "https://github.com/UniversalDependencies/UD_French-GSD"
 SEQUOIA = "https://github.com/UniversalDependencies/UD_French-Sequoia"
 
+OPEN = "CC BY-SA 4.0"
+OLD = "CC BY-NC-SA 3.0"
+
 CORPORA = {
     "wiktionnaire": Corpus(
-        "wiktionnaire", {"glosses.txt.gz": None}, formats.read_wiktionnaire, "CC BY-SA 4.0"
+        "wiktionnaire", {"glosses.txt.gz": None}, formats.read_wiktionnaire, OPEN
     ),
     "orangesum": Corpus(
-        "orangesum",
-        {"articles.jsonl.xz": None},
-        formats.read_orangesum,
-        "CC BY-SA 4.0",
-        running=True,
+        "orangesum", {"articles.jsonl.xz": None}, formats.read_orangesum, OPEN, running=True
     ),
     "eltec": Corpus(
         "eltec", {"novels.jsonl.xz": None}, formats.read_paragraphs, "public domain", running=True
@@ -72,44 +75,42 @@ CORPORA = {
         running=True,
     ),
     "tiny": Corpus(None, {"tiny.txt": None}, text.read, "MIT"),
-    "ud-french-1.3": treebank_corpus(
+    "ud-french-1.3": _treebank(
         "ud-french-1.3",
         "fr-ud",
-        "CC BY-NC-SA 3.0",
+        OLD,
         GSD,
         "r1.3",
-        {
-            "train": "b4f4ceea8d284dcda3f0db0ecf1640c955bea0c1",
-            "dev": "9af3cbe96ca82936da8dd572c3e056d7d4038150",
-            "test": "2e66d014905af7dd6481509fe196cbf150df9f41",
-        },
+        (
+            "b4f4ceea8d284dcda3f0db0ecf1640c955bea0c1",
+            "9af3cbe96ca82936da8dd572c3e056d7d4038150",
+            "2e66d014905af7dd6481509fe196cbf150df9f41",
+        ),
     ),
-    "ud-french-1.4": treebank_corpus(
+    "ud-french-1.4": _treebank(
         "ud-french-1.4",
         "fr-ud",
-        "CC BY-NC-SA 3.0",
+        OLD,
         GSD,
         "r1.4",
-        {
-            "train": "b022ae4a4cd379863bfb6c931da7727ec2c9fc78",
-            "dev": "63c45e88e7585bf5ff83eb174435e54a7f1102e3",
-            "test": "650eb63bf9d5f8e1f1f185fe7794505fa3a3cf6f",
-        },
+        (
+            "b022ae4a4cd379863bfb6c931da7727ec2c9fc78",
+            "63c45e88e7585bf5ff83eb174435e54a7f1102e3",
+            "650eb63bf9d5f8e1f1f185fe7794505fa3a3cf6f",
+        ),
     ),
-    "ud-french-gsd": treebank_corpus(
-        "ud-french-gsd-2.16", "fr_gsd-ud", "CC BY-SA 4.0", GSD, "r2.16", {}
-    ),
-    "ud-french-sequoia": treebank_corpus(
+    "ud-french-gsd": _treebank("ud-french-gsd-2.16", "fr_gsd-ud", OPEN, GSD, "r2.16", (None,) * 3),
+    "ud-french-sequoia": _treebank(
         "ud-french-sequoia-2.16",
         "fr_sequoia-ud",
         "LGPL-LR",
         SEQUOIA,
         "r2.16",
-        {
-            "train": "11af6d52c3d26887e6616220f9bda5633d1fe223",
-            "dev": "b3a73c556e7113909b93a26c0e88f43c20938538",
-            "test": "67ec0c0aa6d62e44a24758e5f12ab4f8809f5c8e",
-        },
+        (
+            "11af6d52c3d26887e6616220f9bda5633d1fe223",
+            "b3a73c556e7113909b93a26c0e88f43c20938538",
+            "67ec0c0aa6d62e44a24758e5f12ab4f8809f5c8e",
+        ),
     ),
 }
 
@@ -144,31 +145,31 @@ def read(
     left_out: Reasons | None = None,
     pieces: Sequence[SourcePiece] | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a source; `folder(name)` says where a named corpus's data lies.
+    """Yield the sentences of a source; `folder(name)` returns the folder of a corpus's data.
 
     A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
     `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`, `.tsv` or `.jsonl`, compressed or not.
     Of a hub data set no more than the first `limit` sentences to train on are downloaded.
-    `left_out` counts the texts that a reader leaves out. `pieces` chooses what is read.
+    `left_out` counts the texts that a reader leaves out. `pieces` are those to read.
     """
-    empty = pieces is None
-    for found in sentences(source, folder, limit, pieces):
-        if isinstance(found, Sentence):
-            empty = False
-            yield found
+    is_empty = pieces is None
+    for item in _items(source, folder, limit, pieces):
+        if isinstance(item, Sentence):
+            is_empty = False
+            yield item
         elif left_out is not None:
-            left_out[found.reason] += 1
-    if empty:
+            left_out[item.reason] += 1
+    if is_empty:
         raise CorpusError(f"the corpus {source} is empty: expected at least one sentence")
 
 
 def files(source: str, *, folder: Folder | None = None) -> list[Path]:
-    """The files that reading this source opens; none for a hub data set."""
-    return [] if source.startswith(formats.HUB) else list(files_and_splits(source, folder))
+    """Return the files that reading this source opens; none for a hub data set."""
+    return [*_files_and_splits(source, folder)]
 
 
 def trees(source: str, *, folder: Folder | None = None) -> Iterator[Tree] | None:
-    """The trees of a source that is a treebank, None of one that is text."""
+    """Return the trees of a source that is a treebank, None of one that is text."""
     paths = files(source, folder=folder)
     if not paths or any(text.kind(path) != ".conllu" for path in paths):
         return None
@@ -178,7 +179,7 @@ def trees(source: str, *, folder: Folder | None = None) -> Iterator[Tree] | None
 def read_words(
     source: str, *, folder: Folder | None = None, split: str | None = None
 ) -> Iterator[tuple[str, list[str]]]:
-    """The id and the words of each sentence of a source, of one of its splits alone if named."""
+    """Yield the id and the words of each sentence of a source, or of one of its splits."""
     splits = set()
     for sentence in read(source, folder=folder):
         splits.add(sentence.split)
@@ -195,71 +196,70 @@ def _words(sentence: Sentence) -> list[str]:
     return [normalise(word) for word in words(sentence.rows, "surface")]
 
 
-def sentences(
+def _items(
     source: str, folder: Folder | None, limit: int | None, pieces: Sequence[SourcePiece] | None
 ) -> Iterator[Sentence | Unwanted]:
     if source.startswith(formats.HUB):
         yield from formats.read_hub(source, limit)
         return
-    paths = files_and_splits(source, folder)
+    paths = _files_and_splits(source, folder)
     names = part_names([*map(str, paths)])
     named = [*zip(paths.items(), names, strict=True)]
-    chosen = (
-        [(each, None) for each in named]
-        if pieces is None
-        else [(named[piece.file], piece.lines) for piece in pieces]
-    )
-    for ((path, split), name), lines in chosen:
+    whole = (SourcePiece(source, number) for number in range(len(named)))
+    for _, number, lines in whole if pieces is None else pieces:
+        (path, split), name = named[number]
         among = {"among": range(*lines)} if lines else {}
-        before = "" if source in CORPORA else f"{name}:"  # files may call documents alike
-        for found in reader_of(source, path)(path, split, **among):
-            if isinstance(found, Sentence):
-                inside = found.document
-                found = found._replace(document=name if inside is None else before + inside)
-            yield found
+        prefix = "" if source in CORPORA else f"{name}:"  # files may call documents alike
+        for item in _reader(source, path)(path, split, **among):
+            if isinstance(item, Sentence):
+                inner = item.document
+                item = item._replace(document=name if inner is None else prefix + inner)
+            yield item
 
 
-def reader_of(source: str, path: Path) -> Callable[..., Iterator[Sentence | Unwanted]]:
+def _reader(source: str, path: Path) -> Callable[..., Iterator[Sentence | Unwanted]]:
     return CORPORA[source].read if source in CORPORA else READERS[text.kind(path)]
 
 
 def shards(sources: Sequence[str], folder: Folder | None, count: int) -> list[list[SourcePiece]]:
-    """The sources as at most so many shards of about the same size, in the order of `read_parts`.
+    """Cut sources into at most `count` shards of about the same size, in order of `read_parts`.
 
     Files are cut between lines, where each line stands by itself. A hub data set is not cut.
     """
-    paths = {source: files(source, folder=folder) for source in ordered(sources, folder)}
-    whole = sum(path.stat().st_size for found in paths.values() for path in found) or 1
+    paths = {source: files(source, folder=folder) for source in _ordered(sources, folder)}
+    total = sum(path.stat().st_size for of_source in paths.values() for path in of_source) or 1
     shards: dict[int, list[SourcePiece]] = {}
-    before = 0.0  # bytes of the pieces so far
-    for source, found in paths.items():
-        for place, path in enumerate(found):
-            size, parts = path.stat().st_size, _line_ranges(source, path, count / whole)
-            for lines in parts:
-                number = int((before + size / len(parts) / 2) * count / whole)
-                shards.setdefault(number, []).append(SourcePiece(source, place, lines))
-                before += size / len(parts)
-        if not found:
-            shards.setdefault(int(before * count / whole), []).append(SourcePiece(source))
+    passed = 0.0  # bytes of the pieces so far
+    for source, of_source in paths.items():
+        for number, path in enumerate(of_source):
+            size, ranges = path.stat().st_size, _line_ranges(source, path, count / total)
+            for lines in ranges:
+                shard = int((passed + size / len(ranges) / 2) * count / total)
+                shards.setdefault(shard, []).append(SourcePiece(source, number, lines))
+                passed += size / len(ranges)
+        if not of_source:
+            shards.setdefault(int(passed * count / total), []).append(SourcePiece(source))
     return [*shards.values()]
 
 
 def _line_ranges(source: str, path: Path, shards_per_byte: float) -> Sequence[tuple | None]:
-    """The lines of a file in as many ranges as it is shards long; None is the whole file."""
-    wanted = round(path.stat().st_size * shards_per_byte)
-    if wanted < 2 or reader_of(source, path) not in formats.LINE_BY_LINE:
+    """Return a range of lines for each shard of a file; None is the whole file."""
+    count = round(path.stat().st_size * shards_per_byte)
+    if count < 2 or _reader(source, path) not in formats.LINE_BY_LINE:
         return [None]
     with text.open_bytes(path) as file:
         total = sum(1 for _ in file)
-    cuts = sorted({number * total // wanted for number in range(wanted + 1)})
+    cuts = sorted({number * total // count for number in range(count + 1)})
     return [*pairwise(cuts)]
 
 
-def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
+def _files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
+    if source.startswith(formats.HUB):
+        return {}
     if source in CORPORA:
-        return named_files(source, folder)
-    paths = local_files(source)
-    splits = [split_in_name(path) for path in paths]
+        return _named_files(source, folder)
+    paths = _local_files(source)
+    splits = [_split_in_name(path) for path in paths]
     without = [path.name for path, split in zip(paths, splits, strict=True) if split is None]
     if 0 < len(without) < len(paths):  # else a test would be trained on, for a README beside it
         raise CorpusError(
@@ -273,13 +273,13 @@ def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | Non
 
 
 def held_out_in_name(source: str, folder: Folder | None = None) -> str | None:
-    """`test` or the like, if files are named so that nevertheless have no split of their own."""
-    found = {} if source.startswith(formats.HUB) else files_and_splits(source, folder)
-    names = {split_in_name(path) for path, split in found.items() if split is None}
+    """Return `test` or the like, if files are named so that have no split of their own."""
+    splits = _files_and_splits(source, folder)
+    names = {_split_in_name(path) for path, split in splits.items() if split is None}
     return names.pop() if len(names) == 1 and not names & {None, "train"} else None
 
 
-def named_files(name: str, folder: Folder | None) -> dict[Path, str | None]:
+def _named_files(name: str, folder: Folder | None) -> dict[Path, str | None]:
     corpus = CORPORA[name]
     if corpus.folder is None:
         home = Path(__file__).parent
@@ -294,35 +294,35 @@ def named_files(name: str, folder: Folder | None) -> dict[Path, str | None]:
     return paths
 
 
-def local_files(source: str) -> list[Path]:
-    """The readable files that a path, a pattern or a folder names, sorted."""
+def _local_files(source: str) -> list[Path]:
+    """Return the readable files that a path, a pattern or a folder names, sorted."""
     path = Path(source).expanduser()
     if path.is_dir():
         files = [entry for entry in path.iterdir() if entry.is_file()]
         endings = {text.kind(file) for file in files}
-        chosen = next((ending for ending in READERS if ending in endings), None)
-        found = [file for file in files if text.kind(file) == chosen]
+        ending = next((ending for ending in READERS if ending in endings), None)
+        paths = [file for file in files if text.kind(file) == ending]
     elif path.is_file():
-        found = [path]
+        paths = [path]
     else:
         matches = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
-        found = [match for match in matches if match.is_file()]
-    if not found:
-        raise CorpusError(f"no corpus {source!r}: {expectation(source, path)}")
-    for file in found:
+        paths = [match for match in matches if match.is_file()]
+    if not paths:
+        raise CorpusError(f"no corpus {source!r}: {_expectation(source, path)}")
+    for file in paths:
         if text.kind(file) not in READERS:
             raise CorpusError(
                 f"{file}: expected a name ending in {' or '.join(READERS)}"
                 f" (or with {', '.join(text.OPENERS)} after it)"
             )
-    return sorted(found)
+    return sorted(paths)
 
 
-def split_in_name(path: Path) -> str | None:
+def _split_in_name(path: Path) -> str | None:
     return next((part for part in re.split(r"[-_.]", path.name) if part in SPLITS), None)
 
 
-def expectation(source: str, path: Path) -> str:
+def _expectation(source: str, path: Path) -> str:
     if path.is_dir():
         return f"the folder holds no file ending in {' or '.join(READERS)}"
     neighbours = map(str, path.parent.iterdir()) if path.parent.is_dir() else ()
@@ -339,26 +339,24 @@ def read_parts(
     left_out: dict[str, Reasons] | None = None,
     shard: Sequence[SourcePiece] | None = None,
 ) -> Iterator[tuple[str, Sentence]]:
-    """The sentences of all sources, each with the name of its part; see `read`.
+    """Yield the sentences of all sources, each with the name of its part; see `read`.
 
     Sources that have splits of their own come first. `left_out` counts the texts that readers leave
     out, by part. `shard` has the pieces to read, by default all.
     """
     names = dict(zip(sources, part_names(sources), strict=True))
-    for source in (
-        ordered(sources, folder) if shard is None else dict.fromkeys(each.source for each in shard)
-    ):
+    in_shard = dict.fromkeys(piece.source for piece in shard or ())
+    for source in _ordered(sources, folder) if shard is None else in_shard:
         reasons: Reasons = Counter()
-        pieces = None if shard is None else [each for each in shard if each.source == source]
-        found = read(source, folder=folder, limit=limit, left_out=reasons, pieces=pieces)
-        for sentence in found:
+        pieces = None if shard is None else [piece for piece in shard if piece.source == source]
+        for sentence in read(source, folder=folder, limit=limit, left_out=reasons, pieces=pieces):
             yield names[source], sentence
         if reasons and left_out is not None:
             left_out[names[source]] = reasons
 
 
-def ordered(sources: Sequence[str], folder: Folder | None) -> Sequence[str]:
-    """Sources that have splits of their own before the others."""
+def _ordered(sources: Sequence[str], folder: Folder | None) -> Sequence[str]:
+    """Return sources that have splits of their own before the others."""
 
     def is_to_split(source: str) -> bool:
         return next(read(source, folder=folder, limit=1)).split is None
@@ -367,10 +365,10 @@ def ordered(sources: Sequence[str], folder: Folder | None) -> Sequence[str]:
 
 
 def part_names(sources: Sequence[str]) -> list[str]:
-    """The name of each source: its own, or the end of its path that no other source has."""
-    parts = [Path(each).parts for each in sources]
+    """Name each source by itself, or by the end of its path that no other source has."""
+    parts = [Path(source).parts for source in sources]
     ends = [
-        [Path(*each[-count:]).as_posix() for count in range(1, len(each) + 1)] for each in parts
+        [Path(*path[-count:]).as_posix() for count in range(1, len(path) + 1)] for path in parts
     ]
-    counted = Counter(end for each in ends for end in {*each})
-    return [next((end for end in each if counted[end] == 1), each[-1]) for each in ends]
+    counts = Counter(end for of_path in ends for end in {*of_path})
+    return [next((end for end in of_path if counts[end] == 1), of_path[-1]) for of_path in ends]

@@ -1,12 +1,12 @@
 """Words of French text: one spelling for its characters, then cut chunk by chunk.
 
-A chunk is what stands between two spaces. Affixes are split off both its ends until a word is left
-that is known to be whole or has none; this falls apart at its infixes. So spaCy's tokeniser works,
-and its rules are bettered here: `c'est-à-dire`, `là-bas`, `chef-d'oeuvre` and `J.-C.` fall apart in
-spaCy 3's blank French; `est-elle` stays whole while `est-il` is split; `va-t-il` loses a lone `-t`
-(Lefff, which knows enclitics, writes `-t-il`); `(chap. 8)` ends in a smiley; emoji that are joined
-fall apart. The tests compare our words with those of spaCy's tokeniser under the same rules.
-Loading spaCy's French would take longer than what most commands do.
+A chunk is the text between two spaces. Affixes are split off both its ends until the rest is known
+to be whole or has none; the rest is cut at its infixes. This is spaCy's algorithm with better rules
+for French: `c'est-à-dire`, `là-bas`, `chef-d'oeuvre` and `J.-C.` fall apart in spaCy 3's blank
+French; `est-elle` stays whole while `est-il` is split; `va-t-il` loses a lone `-t` (Lefff, which
+knows enclitics, writes `-t-il`); `(chap. 8)` ends in a smiley; emoji that are joined fall apart.
+The tests compare our words with those of spaCy's tokeniser under the same rules. Loading spaCy's
+French would take longer than most commands.
 """
 
 import re
@@ -42,24 +42,24 @@ SPELLINGS = {
     "r": "ʳ",  # 1ᵉʳ
     "μ": "µ",  # the micro sign, for the Greek letter
 }
-# A zero-width joiner makes one sign of several emoji; anywhere else it is not seen, and dropped.
+# A zero-width joiner makes one sign of several emoji; anywhere else it is invisible, and dropped.
 EMOJI_JOINER, EMOJI = "\u200d", "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 LOOSE_JOINER = re.compile(rf"(?<![{EMOJI}\ufe0f]){EMOJI_JOINER}|{EMOJI_JOINER}(?![{EMOJI}])")
 # Composing sorts the marks above and below a letter, in time that grows with the square of their
 # number. Unicode's Stream-Safe Text Format allows 30 in a row, and a joiner then begins anew.
 MOST_MARKS, MARK_JOINER = 30, "\u034f"
 MAYBE_MARKS = re.compile(rf"[\u0300-\U0001ffff]{{{MOST_MARKS + 1}}}")  # no letter of French: quick
-RESPELLED = str.maketrans({char: one for one, several in SPELLINGS.items() for char in several})
+RESPELLED = str.maketrans({char: plain for plain, chars in SPELLINGS.items() for char in chars})
 
 
 def normalise(text: str) -> str:
-    """The text composed (NFC), respelled by SPELLINGS, with single spaces; idempotent."""
+    """Compose a text (NFC), respell it by SPELLINGS, with single spaces; idempotent."""
     respelled = composed(LOOSE_JOINER.sub("", text)).translate(RESPELLED)
-    return " ".join(composed(respelled).split())  # again, for what now meets
+    return " ".join(composed(respelled).split())  # again, as other characters now meet
 
 
 def comparable(text: str) -> str:
-    """The letters of a text, the same for two copies of a sentence that are read alike.
+    """Return the letters of a text, the same for two copies of a sentence that are read alike.
 
     Copies may differ in spelling (SPELLINGS), in spaces (`Il dort .`) and in case.
     """
@@ -67,7 +67,7 @@ def comparable(text: str) -> str:
 
 
 def composed(text: str) -> str:
-    """The text in NFC, with no more marks in a row than Unicode allows where text is streamed."""
+    """Compose a text (NFC), with no more marks in a row than Unicode allows in a stream."""
     if MAYBE_MARKS.search(text):
         text = too_many_marks().sub(rf"\g<0>{MARK_JOINER}", text)
     return unicodedata.normalize("NFC", text)
@@ -75,14 +75,14 @@ def composed(text: str) -> str:
 
 @cache
 def too_many_marks() -> re.Pattern:
-    """As many marks in a row as there may be, with another one after them."""
+    """Return a pattern of the most marks in a row that there may be, before another one."""
     marks = "".join(chr(code) for code in range(0x20000) if unicodedata.combining(chr(code)))
     return re.compile(f"[{marks}]{{{MOST_MARKS}}}(?=[{marks}])")
 
 
-# The classes of characters are those of spaCy 3.8 (MIT licence), less what normalised text never
-# holds. They are written out, as Unicode's own categories grow with Python's releases and words
-# must not change. Letters by their numbers: Latin, Greek and Cyrillic in two cases, and the others.
+# The classes of characters are those of spaCy 3.8 (MIT licence), without characters that normalised
+# text never holds. They are written out, as Unicode's categories grow with Python's releases and
+# words must not change. Letters by their numbers: Latin, Greek and Cyrillic in two cases, others.
 CASED = """
     41-5a 61-7a c0-d6 d8-f6 f8-1bf 1c4-2af 386 388-38a 38c 38e-38f 391-3a1 3a3-3a9 3ac-3af
     3b1-3c9 3cc-3ce 400-401 403-40a 40c-40d 410-451 453-45a 45c-45d 490-491 496-497 4a2-4a3
@@ -94,7 +94,7 @@ UNCASED = """
     2ff0-30ff 31c0-31ef 3200-4dbf 4e00-9fff ac00-d7af f900-faff fb1d-fbb1 fbd3-fd3d fd50-fdc7
     fdf0-fdfb fe30-fe4f fe70-fefc 1ee00-1eebb 1f200-1f2ff 20000-2a6df 2a700-2ebef 2f800-2fa1f
 """
-# Dingbats, arrows, emoji: what Unicode 11 called other symbols.
+# Dingbats, arrows, emoji: the other symbols of Unicode 11.
 SIGN_RANGES = """
     a6 a9 ae b0 482 58d-58e 60e-60f 6de 6e9 6fd-6fe 7f6 9fa b70 bf3-bf8 bfa c7f d4f d79 f01-f03
     f13 f15-f17 f1a-f1f f34 f36 f38 fbe-fc5 fc7-fcc fce-fcf fd5-fd8 109e-109f 1390-1399 1940
@@ -128,7 +128,7 @@ class Characters(NamedTuple):
 
 
 def characters(below: int = sys.maxunicode + 1) -> Characters:
-    """The classes, without what is written by higher numbers."""
+    """Return the classes, without characters of `below` and higher numbers."""
     cased, uncased, signs = (
         [entry for entry in table.split() if int(entry.partition("-")[0], 16) < below]
         for table in (CASED, UNCASED, SIGN_RANGES)
@@ -144,14 +144,13 @@ def characters(below: int = sys.maxunicode + 1) -> Characters:
 
 
 def _members(entry: str) -> str:
-    """The characters of an entry, in order."""
+    """Return the characters of an entry, in order."""
     first, _, last = entry.partition("-")
     return "".join(map(chr, range(int(first, 16), int(last or first, 16) + 1)))
 
 
 def _ranges(entries: Sequence[str]) -> str:
-    ends = (entry.split("-") for entry in entries)
-    return "".join("-".join(chr(int(end, 16)) for end in each) for each in ends)
+    return "".join("-".join(chr(int(end, 16)) for end in entry.split("-")) for entry in entries)
 
 
 PUNCTUATION = re.escape(",:;!?¿؟¡()[]{}<>_#*&。？！，、；：～·।،۔؛٪")
@@ -159,7 +158,7 @@ QUOTE = re.escape("'\"”“`‚,„»«「」『』（）〔〕【】《》〈�
 CURRENCY = r"\$£€¥฿﷼₠-₿"
 DOLLARS = r"(?:US|C|A)\$"
 
-# What is split off a number that it follows.
+# Split off a number before them.
 UNITS = """
     km km² km³ m m² m³ dm dm² dm³ cm cm² cm³ mm mm² mm³ ha nm yd in ft kg g mg t lb oz m/s km/h kmh
     mph hPa Pa mbar mb MB kb KB gb GB tb TB T G M K %
@@ -184,57 +183,57 @@ def _one_of(listed: str) -> str:
     return "|".join(listed.split())
 
 
-REACH = 12  # a suffix, dots apart, and what must stand before it are no longer
-# ami(e)s, quel(le): with a bound on the letters, so that a text without spaces takes no longer.
+REACH = 12  # the longest suffix without dots, with its context
+# ami(e)s, quel(le): with a bound on the letters, so that a text without spaces takes linear time.
 MOST_LETTERS = 100
 BRACKETED_REACH = MOST_LETTERS + 8  # a letter, (, five letters, ) and those after it
 
 
 def signs(sign: str) -> str:
-    """A sign with its skin tone and selector, and all that joiners make one with it."""
+    """Return a pattern of a sign with its skin tone and selector, and of signs joined to it."""
     tone = r"[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,2}"
     return rf"[{sign}]{tone}(?:{EMOJI_JOINER}[{EMOJI}]{tone})*"
 
 
 class Rules(NamedTuple):
-    """Regular expressions for what is split off a chunk, and for chunks that stay whole."""
+    """Regular expressions for the affixes of a chunk, and for chunks that stay whole."""
 
     prefix: str
     suffix: str
     infix: str
     bracketed: str
-    address: str  # of the net: a scheme, a user, then numbers or names
+    address: str  # of the internet: a scheme, a user, then numbers or names
 
 
-def rules(of: Characters) -> Rules:
+def rules(chars: Characters) -> Rules:
     name = r"A-Za-z0-9\u00a1-\uffff"
     return Rules(
-        prefix=rf"(?i:{_one_of(ELIDED)})'(?=[{of.letter}\d])"
-        rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}]|{signs(of.sign)}"
+        prefix=rf"(?i:{_one_of(ELIDED)})'(?=[{chars.letter}\d])"
+        rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}]|{signs(chars.sign)}"
         rf"|\+(?![0-9])|\.\.+|{DOLLARS}",
-        suffix=rf"(?:(?<=[{of.letter}])-(?:{'|'.join(ENCLITICS)})"
+        suffix=rf"(?:(?<=[{chars.letter}])-(?:{'|'.join(ENCLITICS)})"
         r"|(?<=-[mt]')(?:en|y)"
         rf"|[–—{PUNCTUATION}{QUOTE}]"
         r"|\.\.+"
-        rf"|(?<=[0-9{of.lower}{QUOTE}()\[\]}}?:%²³+-])\."
-        rf"|(?<=[{of.upper}][{of.upper}])\."
+        rf"|(?<=[0-9{chars.lower}{QUOTE}()\[\]}}?:%²³+-])\."
+        rf"|(?<=[{chars.upper}][{chars.upper}])\."
         r"|(?<=°[FCK])\."
         r"|(?<=\d)h"
         rf"|(?<=[0-9])(?:\+|[{CURRENCY}]|{DOLLARS}|{_one_of(UNITS)})"
         r")\Z",
-        infix=rf"\.\.+|{signs(of.sign)}"
+        infix=rf"\.\.+|{signs(chars.sign)}"
         r"|(?<=[0-9])[+\-*^](?=[0-9-])"
-        rf"|(?<=[{of.lower}{QUOTE}])\.(?=[{of.upper}{QUOTE}])"
-        rf"|(?<=[{of.letter}])(?:,|[–—]|--+)(?=[{of.letter}])"
-        rf"|(?<=[{of.letter}0-9])[:<>=/](?=[{of.letter}])",
-        bracketed=rf"[{of.letter}]{{1,{MOST_LETTERS}}}\([{of.letter}]{{1,5}}\)"
-        rf"[{of.letter}]{{0,{MOST_LETTERS}}}\Z",
+        rf"|(?<=[{chars.lower}{QUOTE}])\.(?=[{chars.upper}{QUOTE}])"
+        rf"|(?<=[{chars.letter}])(?:,|[–—]|--+)(?=[{chars.letter}])"
+        rf"|(?<=[{chars.letter}0-9])[:<>=/](?=[{chars.letter}])",
+        bracketed=rf"[{chars.letter}]{{1,{MOST_LETTERS}}}\([{chars.letter}]{{1,5}}\)"
+        rf"[{chars.letter}]{{0,{MOST_LETTERS}}}\Z",
         address=r"(?:[\w+\-.]{2,}://)?(?:\S+@)?"
         r"(?:(?!(?:10|127)(?:\.\d{1,3}){3})(?!(?:169\.254|192\.168)(?:\.\d{1,3}){2})"
-        r"(?!172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2})"  # of a net of one's own
+        r"(?!172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2})"  # of a private network
         r"(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:1?\d{1,2}|2[0-4]\d|25[0-5])){2}"
         r"\.(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-4])"
-        rf"|(?:(?:[{name}][{name}_-]{{0,62}})?[{name}]\.)+[{of.lower}]{{2,63}})"
+        rf"|(?:(?:[{name}][{name}_-]{{0,62}})?[{name}]\.)+[{chars.lower}]{{2,63}})"
         r"(?::\d{2,5})?(?:[/?#]\S*)?",
     )
 
@@ -242,7 +241,7 @@ def rules(of: Characters) -> Rules:
 MAYBE_ADDRESS = re.compile(r"\.[^\s.-]{2}|\.\d")  # no address is without
 
 
-# What looks like several words and is one, most of it from the forms of DELA, Lefff and Lexique.
+# Single words that look like several, most of them from DELA, Lefff and Lexique.
 COMPOUNDS = """
     c'est-à-dire jusqu'au-boutisme jusqu'au-boutismes jusqu'au-boutiste jusqu'au-boutistes
     j'm'en-foutisme m'as-tu-vu m'as-tu-vue qu'en-dira-t-on presqu'île presqu'îles
@@ -251,8 +250,8 @@ COMPOUNDS = """
     de-ci de-là jusque-là par-ci par-là sur-moi la-la-la être-là °C °F
 """
 
-# A full stop belongs to these; any other is a word of its own after a lower-case letter. Left out
-# is what also ends sentences as a word: `art.`, `vol.`, `cap.`, `sept.`, and units such as `m.`
+# A full stop belongs to these; any other is a word of its own after a lower-case letter. Words that
+# also end sentences are left out: `art.`, `vol.`, `cap.`, `sept.`, and units such as `m.`
 ABBREVIATIONS = """
     apr. av. bull. c.-à-d. c.-à.-d. cf. chap. coll. dép. dir. e.g. éd. env. etc. ex. fasc. fig. hab.
     i.e. ibid. id. ill. n° op. p. p.-s. pp. préc. réf. rééd. sp. spp. sq. subsp. suiv. syn. tél.
@@ -267,15 +266,14 @@ LONGEST_WHOLE = max(map(len, WHOLE))
 
 
 class Cutter:
-    """Cuts chunks into words, in time that grows as their length.
+    """Cuts chunks of characters below a bound into words, in linear time.
 
     Affixes are searched near the ends only, so that a megabyte without a space does not take
     minutes. To compile all rules takes 60 ms, as many characters are letters; a tenth of that is
-    enough for Latin text. What a command does not cut it does not compile.
+    enough for Latin text. The rules are compiled at their first use.
     """
 
     def __init__(self, below: int = sys.maxunicode + 1) -> None:
-        """`below` is a bound of the characters that are to be cut."""
         self.rules = rules(characters(below))
         self.prefix, self.suffix, self.infix = map(re.compile, self.rules[:3])
         self.bracketed = re.compile(self.rules.bracketed)
@@ -291,18 +289,18 @@ class Cutter:
         return re.compile(self.rules.address)
 
     def words(self, chunk: str) -> tuple[str, ...]:
-        """The words of a chunk."""
+        """Return the words of a chunk."""
         return tuple(self.rejoined(self.cut(chunk, WHOLE)))
 
     def cut(self, chunk: str, whole: Container[str]) -> list[str]:
-        """The words of a chunk: its prefixes, the rest cut at its infixes, and its suffixes."""
+        """Return the words of a chunk: its prefixes, the rest cut at its infixes, its suffixes."""
 
         def is_whole(start: int, end: int) -> bool:
             return end - start <= LONGEST_WHOLE and chunk[start:end] in whole
 
         start, end = 0, len(chunk)
-        before: list[str] = []
-        after: list[str] = []  # the last word first
+        prefixes: list[str] = []
+        suffixes: list[str] = []  # the last word first
         while start < end and not (is_whole(start, end) or self.bracketed.match(chunk, start, end)):
             prefix = self.prefix.match(chunk, start, end)
             inner_start = prefix.end() if prefix else start
@@ -315,36 +313,35 @@ class Cutter:
             if (inner_start, inner_end) == (start, end):
                 break
             if start < inner_start:
-                before.append(chunk[start:inner_start])
+                prefixes.append(chunk[start:inner_start])
             if inner_end < end:
-                after.append(chunk[inner_end:end])
+                suffixes.append(chunk[inner_end:end])
             start, end = inner_start, inner_end
         rest = chunk[start:end]
-        one = is_whole(start, end) or self.bracketed.match(rest) or self.is_address(rest)
-        return [*before, *([rest] if one else self.at_infixes(rest)), *reversed(after)]
+        is_one = is_whole(start, end) or self.bracketed.match(rest) or self.is_address(rest)
+        words = [rest] if is_one else self.cut_at_infixes(rest)
+        return [*prefixes, *words, *reversed(suffixes)]
 
     def without_suffix(self, chunk: str, start: int, end: int) -> int:
-        """Where a word ends without its last suffix; an ellipsis is one however long."""
+        """Return the end of a word without its last suffix; an ellipsis of any length is one."""
         dots = end
         while dots > start and chunk[dots - 1] == ".":
             dots -= 1
         suffix = self.suffix.search(chunk[max(start, dots - REACH) : end])
-        if suffix is None or self.ends_bracketed(chunk, start, end):
+        if suffix is None:
             return end
-        return end - len(suffix.group())
-
-    def ends_bracketed(self, chunk: str, start: int, end: int) -> bool:
         tail = chunk[max(start, end - BRACKETED_REACH) : end]
-        return ")" in tail and bool(self.bracketed.search(tail))
+        is_bracketed = ")" in tail and self.bracketed.search(tail)
+        return end if is_bracketed else end - len(suffix.group())
 
-    def at_infixes(self, word: str) -> list[str]:
-        """The parts of a word between its infixes, and the infixes."""
-        cut, done = [], 0
+    def cut_at_infixes(self, word: str) -> list[str]:
+        """Return the parts of a word between its infixes, and the infixes."""
+        pieces, end = [], 0
         for infix in self.infix.finditer(word):
             if infix.start():
-                cut += [word[done : infix.start()], infix.group()]
-                done = infix.end()
-        return [piece for piece in (*cut, word[done:]) if piece]
+                pieces += [word[end : infix.start()], infix.group()]
+                end = infix.end()
+        return [piece for piece in (*pieces, word[end:]) if piece]
 
     def rejoined(self, words: list[str]) -> list[str]:
         """Join words that are the pieces of one word, as in `a/p.`"""
@@ -352,16 +349,14 @@ class Cutter:
             return words
         joined, place = [], 0
         while place < len(words):
-            for size in self.sizes:
-                form = self.pieces.get(tuple(words[place : place + size]))
-                if form:
-                    break
-            joined.append(form or words[place])
-            place += size if form else 1
+            ends = (place + size for size in self.sizes)
+            end = next((end for end in ends if tuple(words[place:end]) in self.pieces), place + 1)
+            joined.append(self.pieces.get(tuple(words[place:end]), words[place]))
+            place = end
         return joined
 
 
-LATIN = 0x250  # the first number after Latin letters
+LATIN = 0x250  # the first character after Latin letters
 cutter = cache(Cutter)
 
 
@@ -374,7 +369,7 @@ LONGEST_REMEMBERED = 50
 
 
 def tokenised(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The words of each French text, normalised first, in order."""
+    """Yield the words of each French text, which is normalised first."""
     return (tuple(_words(normalise(text))) for text in texts)
 
 
@@ -390,8 +385,7 @@ def join_groups(number: re.Match) -> str:
 
 
 def words_of_chunk(chunk: str) -> tuple[str, ...]:
-    of_chunk = cutter(LATIN) if max(chunk) < chr(LATIN) else cutter()
-    return of_chunk.words(chunk)
+    return cutter(*([LATIN] if max(chunk) < chr(LATIN) else [])).words(chunk)
 
 
 _remembered = lru_cache(REMEMBERED)(words_of_chunk)

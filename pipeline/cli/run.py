@@ -26,7 +26,7 @@ from accord.pipeline.cli.console import (
 )
 from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
-from accord.pipeline.data.catalogue import origin, source_names
+from accord.pipeline.data.catalogue import SOURCES
 
 if TYPE_CHECKING:
     from accord.pipeline.config.configuration import Config
@@ -171,8 +171,8 @@ def fetch(
     for source in sources or ():
         echo(fetching.fetch(source))
     if not sources:
-        for name in source_names():
-            echo(f"{name:26}{origin(name)}")
+        for name, source in sorted(SOURCES.items()):
+            echo(f"{name:26}{source.origin}, {source.licence}")
 
 
 @command

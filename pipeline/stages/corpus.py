@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accord.corpora.sentence import Sentence
 from accord.corpora.sources import (
     CORPORA,
     SourcePiece,
@@ -26,6 +25,7 @@ from accord.corpora.sources import (
     read_parts,
 )
 from accord.corpora.sources import shards as shards_of
+from accord.corpora.text import Sentence
 from accord.corpora.tokenise import comparable
 from accord.errors import AccordError
 from accord.models.common.checks import nearest

@@ -15,7 +15,7 @@ from types import ModuleType
 
 import pyarrow as pa
 
-from accord.corpora.sentence import words as words_of
+from accord.corpora.text import words as words_of
 from accord.corpora.tokenise import normalise, tokenised
 from accord.models.common.files import load_json
 from accord.pipeline.base.arrow import (

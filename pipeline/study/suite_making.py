@@ -28,7 +28,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from accord.corpora import sources
-from accord.corpora.sentence import Token, Tree, features, row_kinds
+from accord.corpora.conllu import Token, Tree, features, row_kinds
 from accord.corpora.tokenise import normalise
 from accord.errors import AccordError
 from accord.lexicon import Analysis, Lexicon

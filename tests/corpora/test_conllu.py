@@ -4,11 +4,12 @@ import gzip
 from collections import Counter
 
 import pytest
+from conllu_cases import write
 
 from accord.corpora import conllu
-from accord.corpora.sentence import features, words
+from accord.corpora.conllu import features
 from accord.corpora.sources import read
-from accord.corpora.text import CorpusError
+from accord.corpora.text import CorpusError, words
 
 GOOD = """\
 # sent_id = un
@@ -31,12 +32,12 @@ GOOD = """\
 
 @pytest.fixture
 def written(tmp_path):
-    def write(content: str | bytes):
+    def write_text(content: str | bytes):
         path = tmp_path / "a.conllu"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    return write
+    return write_text
 
 
 def test_rows_have_their_kinds_and_sentences_their_text(written):
@@ -59,9 +60,9 @@ def test_columns_are_kept_for_who_needs_the_tree(written):
 @pytest.mark.parametrize("name", ["b.conllu", "b.conllu.gz", "b.conllu.xz", "b.conllu.bz2"])
 def test_reading_and_writing_gives_the_same_bytes(written, tmp_path, name):
     path = written(GOOD)
-    conllu.write(conllu.read(path), tmp_path / name)
+    write(conllu.read(path), tmp_path / name)
     again = tmp_path / "again.conllu"
-    conllu.write(conllu.read(tmp_path / name), again)
+    write(conllu.read(tmp_path / name), again)
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -161,7 +162,7 @@ def test_every_real_treebank_file_comes_back_byte_for_byte(source, fetched, tmp_
     paths = sorted(fetched(source).glob("*.conllu"))
     assert len(paths) == 3
     for path in paths:
-        conllu.write(conllu.read(path), tmp_path / path.name)
+        write(conllu.read(path), tmp_path / path.name)
         assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from accord.corpora import sources
 from accord.corpora.detokenise import detokenise, spans
-from accord.corpora.sentence import words as words_of
+from accord.corpora.text import words as words_of
 from accord.corpora.tokenise import SPELLINGS, normalise, tokenised
 
 # The text that each row of words, between bars, is to become.

@@ -3,9 +3,8 @@
 import pytest
 
 from accord.corpora.formats import hub_address, load_hub
-from accord.corpora.sentence import words
 from accord.corpora.sources import files, read
-from accord.corpora.text import CorpusError
+from accord.corpora.text import CorpusError, words
 
 datasets = pytest.importorskip("datasets")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accord.corpora.sentence import TreebankRow, words
+from accord.corpora.text import TreebankRow, words
 
 DES = [
     TreebankRow("Il", "word"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.corpora import sources
-from accord.corpora.sentence import words as words_of
+from accord.corpora.text import words as words_of
 from accord.corpora.tokenise import (
     LONGEST_REMEMBERED,
     MOST_MARKS,

@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from conllu_cases import write
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
 from accord.corpora import conllu, formats, text
+from accord.corpora.conllu import Token, Tree
 from accord.corpora.segment import segment
-from accord.corpora.sentence import Sentence, Token, Tree, Unwanted
+from accord.corpora.text import Sentence, Unwanted
 
 TREES = b"""\
 # sent_id = a-1
@@ -43,7 +45,7 @@ def test_damaged_trees(cases, tmp_path):
     def check(data: bytes) -> None:
         trees = outcome(lambda path: list(conllu.read(path)), tmp_path / "trees.conllu", data)
         if trees is not None:
-            conllu.write(trees, tmp_path / "again.conllu")
+            write(trees, tmp_path / "again.conllu")
             assert (tmp_path / "again.conllu").read_bytes() == data
             list(conllu.read_sentences(tmp_path / "trees.conllu"))
 
@@ -72,7 +74,7 @@ def trees(draw: st.DrawFn) -> Tree:
 @CASES
 def test_any_tree_is_read_as_it_was_written(cases, tmp_path):
     def check(written: list[Tree]) -> None:
-        conllu.write(written, tmp_path / "trees.conllu")
+        write(written, tmp_path / "trees.conllu")
         found = list(conllu.read(tmp_path / "trees.conllu"))
         assert [tree[:2] for tree in found] == [tree[:2] for tree in written]
 

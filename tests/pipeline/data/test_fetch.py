@@ -17,7 +17,6 @@ from accord.corpora.formats import read_orangesum, read_paragraphs
 from accord.corpora.sources import Repository
 from accord.pipeline.cli.main import app
 from accord.pipeline.data import catalogue
-from accord.pipeline.data import catalogue as data
 from accord.pipeline.data.fetch import FetchError, check_out, fetch, git_blob_id
 from accord.pipeline.evaluation.suites import read_suite
 
@@ -68,7 +67,7 @@ def wheel(tmp_path, monkeypatch, slow):
             catalogue.Member("small_data/more.bin", "more", len(MORE)),
         ),
     )
-    monkeypatch.setitem(catalogue.WHEELS, "small", entry)
+    monkeypatch.setitem(catalogue.SOURCES, "small", entry)
     return entry
 
 
@@ -94,10 +93,9 @@ def left(home) -> list[str]:
     return [path.name for path in home.iterdir() if path.suffix != ".lock"]
 
 
-@pytest.mark.parametrize("source", catalogue.source_names())
-def test_every_source_says_where_it_comes_from_and_its_licence(source):
-    where, licence = catalogue.origin(source).rsplit(", ", 1)
-    assert where and licence.startswith(LICENCES)
+def test_every_source_has_an_origin_and_a_licence():
+    for name, source in catalogue.SOURCES.items():
+        assert source.origin and source.licence.startswith(LICENCES), name
 
 
 def test_a_wheel_is_read_into_its_folder(home, wheel):
@@ -105,7 +103,7 @@ def test_a_wheel_is_read_into_its_folder(home, wheel):
     assert (home / "small" / "words.tsv").read_bytes() == TEXT
     assert (home / "small" / "more").read_bytes() == MORE
     assert left(home) == ["small"]
-    assert data.folder_of("small") == home / "small"
+    assert catalogue.folder_of("small") == home / "small"
 
 
 SHORT = catalogue.Member("small_data/more.bin", "more", 1)
@@ -113,14 +111,14 @@ SHORT = catalogue.Member("small_data/more.bin", "more", 1)
 
 @pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"members": (SHORT,)}])
 def test_a_wrong_hash_or_size_is_refused_and_leaves_nothing(home, wheel, monkeypatch, wrong):
-    monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, **wrong))
+    monkeypatch.setitem(catalogue.SOURCES, "small", replace(wheel, **wrong))
     with pytest.raises(FetchError, match="expected"):
         fetch("small")
     assert left(home) == []
 
 
 def test_what_cannot_be_downloaded_says_which_command_to_run(home, wheel, monkeypatch):
-    monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, requirement="no-such-data==1.0"))
+    monkeypatch.setitem(catalogue.SOURCES, "small", replace(wheel, requirement="no-such-data==1.0"))
     with pytest.raises(FetchError, match="Online, run `accord fetch small`"):
         fetch("small")
     assert left(home) == []
@@ -132,7 +130,7 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
     (release / "a.conllu").write_bytes(TEXT)
     url = (tmp_path / "repository").as_uri()
     good = Repository(url, "r1", {"a.conllu": git_blob_id(TEXT)}, "MIT")
-    monkeypatch.setitem(catalogue.REPOSITORIES, "bank", good)
+    monkeypatch.setitem(catalogue.SOURCES, "bank", good)
     assert (fetch("bank") / "a.conllu").read_bytes() == TEXT
 
     (release / "a.conllu").write_bytes(TEXT + b"!")
@@ -140,7 +138,7 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
         fetch("bank")
     assert (home / "bank" / "a.conllu").read_bytes() == TEXT, "the good copy stays"
 
-    monkeypatch.setitem(catalogue.REPOSITORIES, "bank", replace(good, tag="r2"))
+    monkeypatch.setitem(catalogue.SOURCES, "bank", replace(good, tag="r2"))
     with pytest.raises(FetchError, match="could not download"):
         fetch("bank")
 
@@ -148,14 +146,14 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
 def test_clams_is_fetched_from_a_folder_of_its_repository(
     clams_folder, home, tmp_path, monkeypatch
 ):
-    clams = catalogue.REPOSITORIES["clams-fr"]
+    clams = catalogue.SOURCES["clams-fr"]
     release = tmp_path / "repository" / "raw" / clams.tag
     for path in clams.blobs:
         (release / path).parent.mkdir(parents=True, exist_ok=True)
         file = Path("LICENSE.txt" if path == "LICENSE" else path).name
         shutil.copy(clams_folder / file, release / path)
     copied = replace(clams, url=(tmp_path / "repository").as_uri())
-    monkeypatch.setitem(catalogue.REPOSITORIES, "clams-fr", copied)
+    monkeypatch.setitem(catalogue.SOURCES, "clams-fr", copied)
     assert fetch("clams-fr") == home / "clams-fr"
     assert len(read_suite("clams-fr").pairs) == 49_360
 
@@ -187,13 +185,13 @@ def articles(tmp_path, monkeypatch):
         text = json.dumps(article, indent=4, ensure_ascii=False)
         (repository / "docs" / "parsed" / f"{number}.json").write_text(text, encoding="utf-8")
     (repository / "docs" / "large.bin").write_bytes(b"x" * 100_000)
-    commit, tree = committed(repository), git(repository, "rev-parse", "HEAD:docs/parsed")
+    commit = committed(repository)
     git(repository, "rm", "-q", "docs/parsed/9.json")
     git(repository, "commit", "-qm", "one less")
-    entry = catalogue.Articles(
-        repository.as_uri(), commit, "docs/parsed", tree, "articles.jsonl.xz", "MIT"
+    entry = catalogue.Checkout(
+        {repository.as_uri(): commit}, "docs/parsed", "articles.jsonl.xz", "MIT", "articles"
     )
-    monkeypatch.setitem(catalogue.ARTICLES, "news", entry)
+    monkeypatch.setitem(catalogue.SOURCES, "news", entry)
     return entry
 
 
@@ -214,7 +212,9 @@ def test_articles_are_fetched_by_git_into_one_file_by_their_numbers(home, articl
 
 
 def test_only_the_folder_comes(tmp_path, articles):
-    checkout = check_out(articles.url, articles.commit, articles.path, tmp_path / "out")
+    [(url, commit)] = articles.commits.items()
+    assert check_out(url, commit, articles.path, tmp_path / "out").returncode == 0
+    checkout = tmp_path / "out" / articles.path
     assert {path.name for path in checkout.iterdir()} == {"9.json", "10.json"}
     packs = (tmp_path / "out" / ".git").rglob("*.pack")
     assert sum(pack.stat().st_size for pack in packs) < 5_000
@@ -222,17 +222,17 @@ def test_only_the_folder_comes(tmp_path, articles):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    "change",
     [
-        ({"tree": "0" * 40}, "is not what the catalogue says: expected the hash 0000"),
-        ({"commit": "0" * 40}, r"(?s)git could not fetch .* run `accord fetch news`"),
-        ({"url": "file:///nowhere"}, r"(?s)git could not fetch .* run `accord fetch news`"),
-        ({"path": "docs/lost"}, r"(?s)git could not fetch docs/lost"),
+        lambda entry: {"commits": dict.fromkeys(entry.commits, "0" * 40)},
+        lambda entry: {"commits": {"file:///nowhere": "0" * 40}},
+        lambda entry: {"path": "docs/lost"},
     ],
+    ids=["commit", "url", "path"],
 )
-def test_articles_that_are_not_the_catalogues_are_refused(home, articles, monkeypatch, wrong, told):
-    monkeypatch.setitem(catalogue.ARTICLES, "news", replace(articles, **wrong))
-    with pytest.raises(FetchError, match=told):
+def test_articles_that_are_not_the_catalogues_are_refused(home, articles, monkeypatch, change):
+    monkeypatch.setitem(catalogue.SOURCES, "news", replace(articles, **change(articles)))
+    with pytest.raises(FetchError, match=r"(?s)git could not fetch .* run `accord fetch news`"):
         fetch("news")
     assert left(home) == []
 
@@ -258,8 +258,8 @@ def novels(tmp_path, monkeypatch):
             text = NOVEL.format(title=title, author="Sand, George (1804-1876)")
             (repository / "level1" / f"{title}.xml").write_text(text, encoding="utf-8")
         commits[repository.as_uri()] = committed(repository)
-    entry = catalogue.Novels(commits, "level1", "novels.jsonl.xz", "public domain")
-    monkeypatch.setitem(catalogue.NOVELS, "novels", entry)
+    entry = catalogue.Checkout(commits, "level1", "novels.jsonl.xz", "public domain", "novels")
+    monkeypatch.setitem(catalogue.SOURCES, "novels", entry)
     return entry
 
 
@@ -308,7 +308,7 @@ def package(tmp_path, monkeypatch, slow):
     archive = next((tmp_path / "package").glob("*.tgz"))
     digest = hashlib.sha512(archive.read_bytes()).hexdigest()
     entry = catalogue.Package(str(archive), digest, "fiches.jsonl.xz", "MIT")
-    monkeypatch.setitem(catalogue.PACKAGES, "sheets", entry)
+    monkeypatch.setitem(catalogue.SOURCES, "sheets", entry)
     return entry
 
 
@@ -330,7 +330,7 @@ def test_sheets_have_each_paragraph_once_and_no_labels(home, package):
     ],
 )
 def test_a_package_that_is_not_the_catalogues_is_refused(home, package, monkeypatch, wrong, told):
-    monkeypatch.setitem(catalogue.PACKAGES, "sheets", replace(package, **wrong))
+    monkeypatch.setitem(catalogue.SOURCES, "sheets", replace(package, **wrong))
     with pytest.raises(FetchError, match=told):
         fetch("sheets")
     assert left(home) == []
@@ -367,7 +367,7 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
     (release / "a.conllu").write_bytes(TEXT)
     monkeypatch.setattr("accord.pipeline.data.fetch.MOST_BYTES", len(TEXT) - 1)
     bank = Repository((tmp_path / "repository").as_uri(), "r1", {"a.conllu": None}, "MIT")
-    monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
+    monkeypatch.setitem(catalogue.SOURCES, "bank", bank)
     with pytest.raises(FetchError, match="expected at most"):
         fetch("bank")
     assert left(home) == []
@@ -379,14 +379,14 @@ def test_a_server_that_says_nothing_is_given_up(home, monkeypatch):
         bank = Repository(
             f"http://127.0.0.1:{silent.getsockname()[1]}", "r1", {"a.conllu": None}, "MIT"
         )
-        monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
+        monkeypatch.setitem(catalogue.SOURCES, "bank", bank)
         with pytest.raises(FetchError, match=r"could not download .*timed out"):
             fetch("bank")
     assert left(home) == []
 
 
 def test_the_command_refuses_a_wrong_hash_and_leaves_nothing(home, wheel, monkeypatch):
-    monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, sha256="0" * 64))
+    monkeypatch.setitem(catalogue.SOURCES, "small", replace(wheel, sha256="0" * 64))
     told = CliRunner().invoke(app, ["fetch", "small"])
     assert told.exit_code == 1
     assert "expected the hash 0000" in told.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from accord import lexicon
 from accord.corpora import sources
-from accord.corpora.sentence import words as words_of
+from accord.corpora.text import words as words_of
 from accord.lexicon.analysis import FEATURES
 from accord.lexicon.vectors import string_hashes
 from accord.pipeline.base.names import END, UNKNOWN
