@@ -11,12 +11,14 @@ from typing import Any
 
 from accord.errors import AccordError
 
-LARGEST = 1 << 28  # bytes; what Accord writes as JSON is far smaller
-CALLED: dict[type, str] = {dict: "an object", list: "a list"}
+WEIGHTS = "weights.safetensors"
+PARTIAL = ".*.partial"  # folders that a killed writer may leave behind
+LARGEST = 1 << 28  # bytes; Accord's JSON files are far smaller
+JSON_NAMES: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 def load_json(path: Path, kind: type, finite: bool = True) -> Any:
-    """The JSON value of a file, which must be of this kind: `dict` or `list`.
+    """Return the JSON value of a file; an error unless it is of this kind, `dict` or `list`.
 
     Numbers must be finite, unless `finite` is false.
     """
@@ -26,34 +28,31 @@ def load_json(path: Path, kind: type, finite: bool = True) -> Any:
         )
     try:
         content = json.loads(
-            path.read_text(encoding="utf-8"), parse_constant=_refuse if finite else None
+            path.read_text(encoding="utf-8"), parse_constant=_reject_constant if finite else None
         )
     except (ValueError, RecursionError) as error:
         raise AccordError(f"{path}: expected JSON, but {error}") from None
     if not isinstance(content, kind):
-        raise AccordError(f"{path}: expected {CALLED[kind]}, got {type(content).__name__}")
+        raise AccordError(f"{path}: expected {JSON_NAMES[kind]}, got {type(content).__name__}")
     return content
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise AccordError(f"{constant} is no number")
-
-
-PARTIAL = ".*.partial"  # what a killed writer may leave behind
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A path to write to. The file is then moved to `path`, so that it is whole or absent.
+    """Give a path to write to, and then move the file to `path`: there it is whole or absent.
 
-    Until then it has the same name in a folder of its own beside `path`: writers choose a format by
-    the ending, and gzip writes the name down. An older file stays if anything fails.
+    Until then it has the same name in a new folder next to `path`: writers choose a format by the
+    ending, and gzip stores the name. If anything fails, the older file stays.
     """
-    path = path.resolve()  # what a link names is replaced, not the link
+    path = path.resolve()  # the target of a link is replaced, not the link
     if path.exists() and not path.is_file():  # a pipe or a device cannot be moved to
         yield path
         return
-    folder = path.with_name(f".{path.name}{_of_process(os.getpid())}")
+    folder = path.with_name(f".{path.name}{_suffix(os.getpid())}")
     try:
         folder.mkdir(exist_ok=True)
         yield folder / path.name
@@ -63,15 +62,14 @@ def whole(path: Path) -> Iterator[Path]:
     except OSError as error:
         if error.errno is None or error.filename is not None:
             raise
-        raise OSError(
-            error.errno, os.strerror(error.errno), str(path)
-        ) from None  # which file had no room
+        # The system does not name the file for which the disk is too full.
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # on a full disk, what there was room for
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the old file, down to the disk, and put the new one in its place."""
+    """Write a file down to the disk, and then put it in the place of the old one."""
     with whole(path) as partial:
         partial.write_bytes(content)
 
@@ -80,7 +78,7 @@ def clear_partial(folder: Path) -> None:
     """Remove files that killed writers of this machine left in a folder."""
     for path in folder.glob(PARTIAL):
         pid = path.name.removesuffix(".partial").rpartition(".")[2]
-        if pid.isdecimal() and path.name.endswith(_of_process(int(pid))) and not _lives(int(pid)):
+        if pid.isdecimal() and path.name.endswith(_suffix(int(pid))) and not _is_alive(int(pid)):
             with suppress(OSError):  # in a folder that is read-only
                 remove(path)
 
@@ -93,19 +91,16 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _of_process(pid: int) -> str:
-    """The suffix of files that a process is writing; it names the machine and the process."""
+def _suffix(pid: int) -> str:
+    """Return the suffix of files that a process writes: the machine and the process."""
     return f".{platform.node()}.{pid}.partial"
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)  # no signal: it only tells whether one could be sent
+        os.kill(pid, 0)  # sends no signal, and fails if none could be sent
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # of another user
         return True
     return True
-
-
-WEIGHTS = "weights.safetensors"

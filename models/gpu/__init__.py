@@ -1,1 +1,1 @@
-"""What takes a GPU or several processes: recorded steps, streams, shared gradients."""
+"""Training on a GPU or on several processes: recorded steps, streams, shared gradients."""

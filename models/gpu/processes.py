@@ -1,8 +1,8 @@
 """One training on several processes: each reads its share of the columns of every batch.
 
-All processes draw the same batches and the same random numbers and add up their gradients, so that
-the result does not depend on their number, up to rounding. A process that was not started with
-others is the first and only one, and nothing here costs it anything.
+All processes draw the same batches and the same random numbers, and add up their gradients. So the
+result does not depend on their number, up to rounding. A process that was started alone is the
+first and only one.
 """
 
 import os
@@ -25,40 +25,44 @@ def join() -> bool:
 
 
 def leave() -> None:
-    """Leave the group, when all other processes are done too."""
+    """Leave the group when all other processes are done too."""
     distributed.barrier()
     distributed.destroy_process_group()
 
 
 def count() -> int:
+    """Return the number of processes."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
 def rank() -> int:
+    """Return the number of this process, from 0."""
     return distributed.get_rank() if distributed.is_initialized() else 0
 
 
 def is_first() -> bool:
-    """Whether this is the process that writes and speaks for all."""
+    """Return whether this is the process that writes files and prints."""
     return rank() == 0
 
 
 @dataclass(frozen=True)
 class ProcessShare:
-    """The items of a process; if there are too few, one that counts for another process."""
+    """The items of a process; if there are too few, an item that counts for another process."""
 
     first: int
     stop: int
-    of: int  # how many there are in all
+    of: int  # all items
     counts: bool
 
     @classmethod
     def in_row(cls, items: int, rank: int, processes: int) -> "ProcessShare":
+        """Return the share of a process of some rank."""
         first, stop = rank * items // processes, (rank + 1) * items // processes
         return cls(first, max(stop, first + 1), items, stop > first)
 
     @classmethod
     def own(cls, items: int) -> "ProcessShare":
+        """Return the share of this process."""
         return cls.in_row(items, rank(), count())
 
     @property
@@ -66,14 +70,17 @@ class ProcessShare:
         return slice(self.first, self.stop)
 
     def batch(self, whole: Batch) -> Batch:
-        words, targets = (each[:, self.columns] for each in (whole.words, whole.targets))
-        return Batch(words, targets, whole.positions[:, self.columns], whole.continues)
+        """Return the columns of a batch that this process reads."""
+        parts = (whole.words, whole.targets, whole.positions)
+        words, targets, positions = (part[:, self.columns] for part in parts)
+        return Batch(words, targets, positions, whole.continues)
 
     def state(self, whole: State) -> State:
+        """Return the columns of a state that this process reads."""
         return columns(whole, self.columns)
 
     def gathered(self, state: State) -> State:
-        """The state of all columns, from each process that of its own."""
+        """Return the state of all columns, to which each process contributes its own."""
         return tuple(tuple(self._gathered(tensor) for tensor in layer) for layer in state)
 
     def _gathered(self, tensor: Tensor) -> Tensor:
@@ -85,11 +92,11 @@ class ProcessShare:
 
 
 def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> None:
-    """Put Σ weight·gradient over the processes into each gradient, Σ weight·loss into the loss."""
+    """Replace each gradient and the loss by Σ weight·value over the processes."""
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    pieces = [*(each.grad for each in parameters if each.grad is not None), loss]
+    pieces = [*(parameter.grad for parameter in parameters if parameter.grad is not None), loss]
     flat = torch.cat([piece.flatten() for piece in pieces]).mul_(weight)
     distributed.all_reduce(flat)
     sums = flat.split([piece.numel() for piece in pieces])
@@ -98,7 +105,7 @@ def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> N
 
 
 def total(number: float) -> float:
-    """The sum over all processes."""
+    """Return the sum over all processes."""
     if count() == 1:
         return number
     summed = torch.tensor(number, dtype=torch.float64)
@@ -107,13 +114,13 @@ def total(number: float) -> float:
 
 
 def from_first(content: bytes | None) -> bytes:
-    """The bytes of the first process, sent to all others without pickling."""
+    """Return the bytes of the first process, sent to all others without pickling."""
     if count() == 1:
         return content or b""
-    own = bytearray(content or b"") if is_first() else bytearray()
-    data = torch.zeros(int(total(len(own))), dtype=torch.uint8)
-    if own:
-        data = torch.frombuffer(own, dtype=torch.uint8)
+    buffer = bytearray(content or b"") if is_first() else bytearray()
+    data = torch.zeros(int(total(len(buffer))), dtype=torch.uint8)
+    if buffer:
+        data = torch.frombuffer(buffer, dtype=torch.uint8)
     if len(data):
         distributed.broadcast(data, 0)
     return data.numpy().tobytes()

@@ -1,15 +1,15 @@
 """An LSTM word by word, whose gradient through time keeps more of a GPU busy than cuDNN's.
 
 The gradient goes back from word to word by a product (B × 4H)·(4H × H): few numbers, each a long
-sum, for which cuDNN takes a few of a GPU's processors. Here the sum is cut into pieces that are
-summed side by side. Each kernel is launched by itself, so this is for steps that are recorded.
+sum, for which cuDNN uses a few of a GPU's processors. Here the sum is cut into pieces that are
+summed concurrently. Each kernel is launched by itself, so this is for recorded steps.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-PIECES = 8  # of the 4H numbers; their widths are multiples of 4, as products in TF32 want it
+PIECES = 8  # of the 4H numbers; products in TF32 need widths that are multiples of 4
 cell = torch.ops.aten._thnn_fused_lstm_cell  # one kernel each, on a GPU only
 cell_backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
 
@@ -17,34 +17,34 @@ cell_backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
 class UnrolledLSTM:
     """A layer with the weights of one window, in PyTorch's order.
 
-    The part of the gates that depends on the inputs is computed first, for a window or a part of
-    it; then its parts are read one after the other. So no word waits for the gradients of weights,
-    which are products over as many words as the gates were computed for at once.
+    `gates` computes the part of the gates that depends on the inputs, for a window or a part of it.
+    The calls that follow read its parts one after the other. So no word waits for the gradients of
+    weights, which are products over all words of one call of `gates`.
     """
 
     def __init__(self, read: Tensor, recurrent: Tensor, bias: Tensor, recurrent_bias: Tensor):
-        # None is a parameter itself: its gradient is added up on the stream of this line.
+        # Views, whose gradients accumulate on the stream of this line, and no parameters.
         self.read, self.recurrent = read.view_as(read), recurrent.view_as(recurrent)
         self.bias = bias + recurrent_bias
         self.weights = self.read, self.recurrent, self.bias
         self.before: list[Tensor] = []  # the state before each word, of every part
 
     def gates(self, inputs: Tensor) -> Tensor:
-        """The part of the gates that depends on the inputs: (T × B × 4H)."""
+        """Return the part of the gates that depends on the inputs: (T × B × 4H)."""
         self.before = []
         return _Gates.apply(inputs, self.read, self.bias, self.recurrent, self.before)
 
     def __call__(
         self, gates: Tensor, state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Outputs (T × B × H) and the state after them."""
-        h, c = (each.squeeze(0) for each in state)
+        """Return the outputs (T × B × H) and the state after them."""
+        h, c = (part.squeeze(0) for part in state)
         outputs, h, c = _Unrolled.apply(gates, h, c, self.recurrent.detach(), self.before)
         return outputs, (h.unsqueeze(0), c.unsqueeze(0))
 
 
 class _Gates(torch.autograd.Function):
-    """A linear layer that also has the gradient of the weights by which states reach its gates."""
+    """A linear layer that also computes the gradient of the recurrent weights."""
 
     @staticmethod
     def forward(context, inputs, read, bias, recurrent, before):
@@ -64,7 +64,7 @@ class _Gates(torch.autograd.Function):
 
 
 class _Unrolled(torch.autograd.Function):
-    """The words of a part, one after the other, and back again."""
+    """The words of a part, forwards one after the other, and backwards."""
 
     @staticmethod
     def forward(context, gates, h, c, recurrent, before):
