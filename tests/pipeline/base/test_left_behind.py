@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.models.common.files import _of_process, clear_partial, write_whole
+from accord.models.common.files import _suffix, clear_partial, write_whole
 from accord.pipeline.base.artefact import name_of
 from accord.pipeline.base.store import Store, faults, publish
 
@@ -170,7 +170,7 @@ def test_a_report_is_published_while_another_process_writes_beside_it(tmp_path):
 def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(tmp_path):
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    dead, own = (_of_process(pid) for pid in (child.pid, os.getpid()))
+    dead, own = (_suffix(pid) for pid in (child.pid, os.getpid()))
     kept = {f".run.json{own}", f".run.json.elsewhere.{child.pid}.partial", ".x.partial", "x.txt"}
     for name in (*kept, f".run.json{dead}", f".index.html{dead}"):
         (tmp_path / name).write_text("half")
@@ -188,7 +188,7 @@ def test_the_next_run_leaves_nothing_hidden(tmp_path):
     tokenised = next((runs / "artefacts").glob("tokenise-*"))
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    dead = _of_process(child.pid)
+    dead = _suffix(child.pid)
     (runs / "artefacts" / f".{tokenised.name}.lock").touch()
     (runs / "artefacts" / ".analyse-0123.partial").mkdir()
     (run.folder / f".run.json{dead}").write_text("{")
