@@ -17,8 +17,7 @@ from accord.pipeline.ask.scorer import Scorer, Word
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.names import END
-from accord.pipeline.base.report_page import document
-from accord.pipeline.base.tables import html_table
+from accord.pipeline.base.tables import html_page, html_table
 from accord.pipeline.data.vocabulary import IDENTITY
 from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.parts import Parts
@@ -31,7 +30,7 @@ GAP = "…"  # the place of the next word, where words are asked about that none
 
 def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
     """A whole page; `gap` explains the word that follows the last sentence."""
-    return document("Explained", section(sentences, gap))
+    return html_page("Explained", section(sentences, gap))
 
 
 def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:

@@ -1,11 +1,12 @@
-"""Figures of runs, agreement and learning, and the style they share."""
+"""Figures of runs, agreement and learning, of words along sentences, and their style."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -41,27 +42,34 @@ styled = mpl.rc_context(STYLE)  # around each function that draws
 
 
 @styled
-def save(figure: Figure, path: Path) -> str:
-    """Save as PNG on white and as transparent SVG; return the SVG for a page."""
+def save(figure: Figure, path: Path) -> None:
+    """Save as PNG on white and as transparent SVG."""
     with whole(path.with_suffix(".png")) as partial:
         figure.savefig(partial, dpi=150, metadata={"Software": None})
-    drawn = svg(figure)
-    write_whole(path.with_suffix(".svg"), drawn.encode())
-    return drawn
-
-
-def for_page(figure: Figure) -> dict[str, str]:
-    """As SVG for wide and for narrow screens, with letters of the size of text."""
-    _, height = figure.get_size_inches()
-    drawn = {}
-    for width, inches in PAGE.items():
-        figure.set_size_inches(inches, height)
-        drawn[width] = svg(figure)
-    return drawn
+    write_whole(path.with_suffix(".svg"), _svg(figure).encode())
 
 
 @styled
-def svg(figure: Figure) -> str:
+def draw(figure: Figure, path: Path) -> None:
+    """Save as PNG on white or as transparent SVG, by the ending of the file."""
+    is_svg = path.suffix == ".svg"
+    metadata = {"Date": None} if is_svg else {"Software": None}
+    with whole(path) as partial:
+        figure.savefig(partial, dpi=150, bbox_inches="tight", transparent=is_svg, metadata=metadata)
+
+
+def for_page(figure: Figure) -> dict[str, str]:
+    """Return SVGs for wide and for narrow screens, with letters of the size of text."""
+    _, height = figure.get_size_inches()
+    svgs = {}
+    for width, inches in PAGE.items():
+        figure.set_size_inches(inches, height)
+        svgs[width] = _svg(figure)
+    return svgs
+
+
+@styled
+def _svg(figure: Figure) -> str:
     buffer = BytesIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return buffer.getvalue().decode()
@@ -69,7 +77,7 @@ def svg(figure: Figure) -> str:
 
 @styled
 def loss_curves(curves: pd.DataFrame) -> Figure:
-    """Validation loss by epoch, training loss dotted, a ring around the best epoch."""
+    """Draw validation loss by epoch, training loss dotted, a ring around the best epoch."""
     figure = Figure(figsize=(7, 4))
     axes = figure.subplots()
     models = curves.groupby("model", sort=False)
@@ -88,19 +96,19 @@ def loss_curves(curves: pd.DataFrame) -> Figure:
 
 @styled
 def perplexity_bars(scores: pd.DataFrame) -> Figure:
-    """Perplexity of every model, the mean of its seeds, on every test split."""
+    """Draw the perplexity of every model, the mean of its seeds, on every test split."""
     judged = ~scores["split"].str.match("(?:train|valid)(?:/|$)")
     chosen = scores[(scores["metric"] == "perplexity") & judged]
     chosen = chosen.assign(model=chosen["model"].map(without_seed))
     wide = chosen.pivot_table(index="model", columns="split", values="value", sort=False)
     figure = Figure(figsize=(7, 0.9 + 0.5 * wide.size))
     axes = figure.subplots()
-    for place, (label, value) in enumerate(wide.stack().items()):
-        name = label[0] if wide.shape[1] == 1 else f"{label[0]}, {label[1]}"
-        colour = COLOURS[list(wide.index).index(label[0]) % len(COLOURS)]
+    for row, ((model, split), value) in enumerate(wide.stack().items()):
+        name = model if wide.shape[1] == 1 else f"{model}, {split}"
+        colour = COLOURS[list(wide.index).index(model) % len(COLOURS)]
         axes.barh(name, value, color=colour, height=0.6)
-        beside = {"textcoords": "offset points", "va": "center"}
-        axes.annotate(f"{value:,.1f}", (value, place), (4, 0), **beside)
+        number = f"{value:,.1f}"
+        axes.annotate(number, (value, row), (4, 0), textcoords="offset points", va="center")
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.margins(x=0.12)
@@ -110,14 +118,13 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
 
 @styled
 def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
-    """Perplexity on a split against the seconds to the best epoch; a cross is a seed."""
+    """Draw perplexity on a split against the seconds to the best epoch; a cross is a seed."""
     values = scores.set_index(["model", "split", "metric"])["value"]
-    scored = scores["model"][scores["split"] == split].unique()
-    drawn = by_seed(scored)
-    figure = Figure(figsize=(7, max(4.5, 0.9 + 0.24 * len(drawn))))
+    models = by_seed(scores["model"][scores["split"] == split].unique())
+    figure = Figure(figsize=(7, max(4.5, 0.9 + 0.24 * len(models))))
     axes = figure.subplots()
     names = {}
-    for colour, (model, seeds) in zip(cycle(COLOURS), drawn.items(), strict=False):
+    for colour, (model, seeds) in zip(cycle(COLOURS), models.items(), strict=False):
         seconds = [values[seed, "train", "seconds to the best epoch"] for seed in seeds]
         perplexity = [values[seed, split, "perplexity"] for seed in seeds]
         axes.plot(seconds, perplexity, "x", color=colour, markersize=5)
@@ -132,21 +139,21 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_minor_formatter("{x:,.0f}")
     axes.margins(x=0.1, y=0.1)
-    _name_beside(axes, names)
+    _name_points(axes, names)
     axes.set_xlabel("seconds of training to the best epoch")
     axes.set_ylabel(f"perplexity ({split})")
     axes.set_title("what training time buys: lower and further left is better", loc="left")
     return figure
 
 
-def _name_beside(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]]) -> None:
+def _name_points(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]]) -> None:
     """Write the names of points in a column on the right, each as near its point as possible."""
     axes.autoscale_view()  # so that heights are those of the finished figure
     to_axes = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: to_axes(point)[1] for name, (point, _) in names.items()}
     line, last = 0.23 / axes.figure.get_figheight(), 2.0
-    for place, name in enumerate(sorted(heights, key=heights.get, reverse=True), start=1):
-        last = max(min(heights[name], last - line), line * (len(names) - place))
+    for rank, name in enumerate(sorted(heights, key=heights.get, reverse=True), start=1):
+        last = max(min(heights[name], last - line), line * (len(names) - rank))
         point, colour = names[name]
         axes.annotate(
             name,
@@ -161,18 +168,18 @@ def _name_beside(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]
 
 @styled
 def agreement_dots(accuracy: pd.DataFrame) -> Figure:
-    """The share of pairs that each model judges rightly, by group, with its interval."""
+    """Draw the share of pairs that each model judges rightly, by group, with its interval."""
     groups = list(dict.fromkeys(accuracy["group"]))
     figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups)))
     axes = figure.subplots()
     models = accuracy.groupby("model", sort=False)
-    for number, ((model, found), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
-        height = [
-            groups.index(each) + 0.12 * (number - (len(models) - 1) / 2) for each in found["group"]
-        ]
-        reach = [found["share"] - found["low"], found["high"] - found["share"]]
-        label = _with_ties(model, found)
-        axes.errorbar(found["share"], height, xerr=reach, fmt="o", color=colour, label=label)
+    for number, ((model, rows), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
+        offset = 0.12 * (number - (len(models) - 1) / 2)
+        height = [groups.index(group) + offset for group in rows["group"]]
+        reach = [rows["share"] - rows["low"], rows["high"] - rows["share"]]
+        ties = rows["ties"].sum()  # pairs whose sentences are equally likely
+        label = f"{model} ({ties:,.0f} ties)" if ties else model
+        axes.errorbar(rows["share"], height, xerr=reach, fmt="o", color=colour, label=label)
     axes.axvline(0.5, color=INK, linewidth=1, linestyle=":")
     axes.set_yticks(range(len(groups)), [group.replace("_", " ") for group in groups])
     axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
@@ -181,15 +188,9 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     return figure
 
 
-def _with_ties(model: str, accuracy: pd.DataFrame) -> str:
-    """The name of a model, and in how many pairs it finds both sentences equally likely."""
-    ties = accuracy["ties"].sum()
-    return f"{model} ({ties:,.0f} ties)" if ties else model
-
-
 @styled
 def learning_curve(rows: pd.DataFrame, metric: str) -> Figure:
-    """A line for each kind of model; `rows` have kind, sentences and value, one for each seed."""
+    """Draw a line for each kind of model; `rows` have kind, sentences and value of each seed."""
     figure = Figure(figsize=(7, 4.5))
     axes = figure.subplots()
     kinds = rows.groupby("kind", sort=False)
@@ -205,4 +206,155 @@ def learning_curve(rows: pd.DataFrame, metric: str) -> Figure:
     axes.set_ylabel(f"{metric} (test)")
     axes.set_title("what more text brings: lower is better", loc="left", fontsize=11)
     axes.legend()
+    return figure
+
+
+LINES = ("-", "--", ":", "-.")  # of the models, where colours are for values
+LEAST = 0.05  # a value that is never this likely is not drawn
+DODGE = 0.08  # between the intervals of two conditions, of the way from region to region
+NORMAL = 1.96  # standard errors to each side of a mean: 95 of 100 intervals hold the true one
+
+
+@styled
+def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = None) -> Figure:
+    """Draw the mean over sentences of each region's summed surprisal, with intervals.
+
+    Where every `item` has every condition, the intervals are within items.
+    """
+    place = "region" if "region" in words else "position"
+    models = words["model"].unique() if "model" in words else [None]
+    figure = Figure(figsize=(max(6, 1.4 * words[place].nunique()), 0.6 + 3.2 * len(models)))
+    panels = figure.subplots(len(models), squeeze=False, sharex=True)[:, 0]
+    order = list(dict.fromkeys(words[place]))
+    for axes, model in zip(panels, models, strict=True):
+        own = words if model is None else words[words["model"] == model]
+        conditions, kind = _means(own, place, by, item)
+        for number, (name, means) in enumerate(conditions):
+            offset = DODGE * (number - (len(conditions) - 1) / 2)
+            axes.errorbar(
+                [order.index(region) + offset for region in means.index],
+                means["mean"],
+                yerr=means["reach"].fillna(0),
+                fmt="o-",
+                capsize=3,
+                color=COLOURS[1:][number % (len(COLOURS) - 1)],
+                label=f"{name} (n = {means['n'].max():.0f})",
+            )
+        axes.set_ylabel(f"bits per {place if place == 'region' else 'word'}")
+        title = f"mean surprisal, 95 % intervals{kind}"
+        axes.set_title(f"{model}: {title}" if model else title, loc="left", fontsize=11)
+        if by:
+            axes.legend(title=by)
+    panels[-1].set_xticks(range(len(order)), map(str, order))
+    panels[-1].set_xlabel(place)
+    return figure
+
+
+def _means(
+    words: pd.DataFrame, place: str, by: str | None, item: str | None
+) -> tuple[list[tuple[str, pd.DataFrame]], str]:
+    """Return mean, reach of the interval and n of each condition, and the kind of interval."""
+    kept = [name for name in (by, item) if name and name in words]
+    sums = words.groupby(["row", place, *kept], sort=False)["surprisal"].sum().reset_index()
+    is_within = bool(by and item in sums and _is_crossed(sums, by, item))
+    if is_within:
+        sums["within"] = _within_items(sums, place, by, item)
+    order, conditions = list(dict.fromkeys(words[place])), []
+    for name, own in sums.groupby(by, sort=False) if by else [("", sums)]:
+        means = own.groupby(place)["surprisal"].agg(mean="mean", n="count", sem="sem")
+        means["reach"] = NORMAL * means["sem"]
+        if is_within:
+            means["reach"] = NORMAL * own.groupby(place)["within"].sem()
+        regions = [region for region in order if region in means.index]
+        conditions.append((str(name), means.reindex(regions)))
+    return conditions, " within items" if is_within else ""
+
+
+def _is_crossed(sums: pd.DataFrame, by: str, item: str) -> bool:
+    """Return whether every item has one row in every condition, and there are several of both."""
+    rows = sums[["row", item, by]].drop_duplicates()
+    counts = rows.groupby([item, by]).size().unstack(fill_value=0)
+    return min(counts.shape) > 1 and bool((counts == 1).all(axis=None))
+
+
+def _within_items(sums: pd.DataFrame, place: str, by: str, item: str) -> pd.Series:
+    """Return surprisal without the differences of items, by place: its spread is within items.
+
+    Every item's mean is taken out (Cousineau 2005), and deviations grow by √(C / (C − 1)) for C
+    conditions (Morey 2008).
+    """
+    conditions = sums[by].nunique()
+    means = sums.groupby([place, item])["surprisal"].transform("mean")
+    deviations = sums["surprisal"] - means
+    of_condition = deviations.groupby([sums[place], sums[by]]).transform("mean")
+    return of_condition + (deviations - of_condition) * np.sqrt(conditions / (conditions - 1))
+
+
+@styled
+def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
+    """Draw each value's probability along a sentence: a panel per feature, a line per model."""
+    models = list(table["model"].unique()) if "model" in table else [None]
+    words = table["before"][: len(table) // len(models)].tolist()
+    figure = Figure(figsize=(max(6, 0.9 * len(words)), 0.8 + 2.6 * len(features)))
+    panels = figure.subplots(len(features), squeeze=False, sharex=True)[:, 0]
+    for axes, feature in zip(panels, features, strict=True):
+        values = _drawn(table, feature)
+        for (nth, model), (colour, value) in product(enumerate(models), enumerate(values)):
+            own = table if model is None else table[table["model"] == model]
+            style = LINES[nth % len(LINES)]
+            if len(values) == 1:
+                colour, style = nth, "-"
+            axes.plot(
+                np.arange(len(words)),
+                own[value],
+                style,
+                marker="o",
+                markersize=4,
+                color=COLOURS[colour % len(COLOURS)],
+                label=_label(value, model, len(values)),
+            )
+        axes.set(ylim=(-0.02, 1.02))
+        axes.set_title(f"P({feature})", loc="left", fontsize=11)
+        axes.legend(bbox_to_anchor=(1.0, 1.0), loc="upper left", fontsize=9)
+    panels[-1].set_xticks(np.arange(len(words)), words, rotation=30, ha="right", color=INK)
+    panels[-1].set_xlabel("before the word")
+    return figure
+
+
+def _drawn(table: pd.DataFrame, feature: str) -> list[str]:
+    """Return the columns of a feature that are somewhere likely; a value's name is its column."""
+    if "=" in feature:
+        return [feature]
+    own = [name for name in table.columns if name.startswith(f"{feature}=")]
+    return [name for name in own if table[name].max() >= LEAST]
+
+
+def _label(value: str, model: str | None, values: int) -> str:
+    shown = value.partition("=")[2]
+    if model is None:
+        return shown
+    return model if values == 1 else f"{shown}, {model}"
+
+
+BINS = 20  # of items, as many in each
+
+
+@styled
+def partial_effects(partial: Mapping[str, pd.DataFrame], measure: str) -> Figure:
+    """Draw a measure of people against surprisal, both less the baseline: a panel a model.
+
+    A dot is the mean of a twentieth of the items with its 95 % interval; the line is the fit.
+    """
+    figure = Figure(figsize=(max(5, 3.6 * len(partial)), 3.6))
+    panels = figure.subplots(1, len(partial), squeeze=False, sharey=True)[0]
+    for axes, (name, rest) in zip(panels, partial.items(), strict=True):
+        by_bin = rest.groupby(pd.qcut(rest["bits"].rank(method="first"), BINS, labels=False))
+        means, spread = by_bin.mean(), NORMAL * by_bin["y"].sem()
+        axes.errorbar(means["bits"], means["y"], yerr=spread, fmt="o", capsize=2, color=COLOURS[1])
+        slope = (rest["bits"] @ rest["y"]) / (rest["bits"] @ rest["bits"])
+        ends = means["bits"].iloc[[0, -1]]
+        axes.plot(ends, slope * ends, color=INK, linewidth=1)
+        axes.set_title(name, loc="left", fontsize=11)
+        axes.set_xlabel("surprisal, residual bits")
+    panels[0].set_ylabel(f"{measure}, residual")
     return figure

@@ -1,4 +1,4 @@
-"""Tables on a terminal, in Markdown, in HTML and as files; seeds as mean ± spread."""
+"""Tables on a terminal, in Markdown, on HTML pages and as files; seeds as mean ± spread."""
 
 import re
 import sys
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from statistics import fmean, stdev
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import AccordError
@@ -22,7 +24,7 @@ NO_TEXT = re.compile(r"[-+−±]?\d|$|[-–—]$|nan$|None$|inf$|<NA>$")
 
 
 def markdown(table: "pd.DataFrame") -> str:
-    """A Markdown table whose columns line up as plain text: text on the left, numbers right."""
+    """Return a Markdown table whose columns line up: text on the left, numbers right."""
     cells, rights = _cells(table), _numbers(table)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
@@ -80,7 +82,7 @@ def _cells(table: "pd.DataFrame") -> list[list[str]]:
 
 
 def _numbers(table: "pd.DataFrame") -> list[bool]:
-    """The columns with numbers, which are aligned on the right; the first one names the row."""
+    """Return which columns have numbers, aligned right; the first one names the row."""
     columns = zip(*_cells(table)[1:], strict=True) if len(table) else [()] * len(table.columns)
     return [
         place > 0 and any(map(NUMBER.match, column)) and all(map(NO_TEXT.match, column))
@@ -89,7 +91,7 @@ def _numbers(table: "pd.DataFrame") -> list[bool]:
 
 
 def html_table(table: "pd.DataFrame") -> str:
-    """A table that scrolls by itself on a narrow screen."""
+    """Return a table that scrolls by itself on a narrow screen."""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in table.columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
@@ -99,6 +101,12 @@ def html_table(table: "pd.DataFrame") -> str:
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def html_page(title: str, body: str) -> str:
+    """Return a whole page, for light and dark, wide and narrow screens and paper."""
+    template = Template((files("accord.pipeline.base") / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=escape(title), body=body)
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by spreadsheets
@@ -121,7 +129,7 @@ def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) ->
 def table_writer(
     path: Path, spreadsheet: bool = False
 ) -> "Iterator[Callable[[pd.DataFrame], None]]":
-    """A function that writes the next rows of a table; the file is there once all are written.
+    """Yield a function that writes the next rows; the file appears once all are written.
 
     A CSV, TSV or Parquet is written piece by piece. A sheet of Excel is kept until its end.
     """
@@ -175,7 +183,7 @@ def _excel_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
 
 
 def rounded(table: "pd.DataFrame", columns: Iterable[str]) -> "pd.DataFrame":
-    """The table with six digits of each number in these columns; a user's own stay as they are."""
+    """Round the numbers of these columns to six digits; a user's own stay as they are."""
     floats = [name for name in columns if name in table and table[name].dtype.kind == "f"]
     return table.assign(**{name: table[name].map("{:.6g}".format).astype(float) for name in floats})
 
@@ -183,7 +191,7 @@ def rounded(table: "pd.DataFrame", columns: Iterable[str]) -> "pd.DataFrame":
 def csv(
     table: "pd.DataFrame", separator: str = ",", spreadsheet: bool = False, header: bool = True
 ) -> str:
-    """A table as CSV; what is true or not is written as R reads it: TRUE and FALSE."""
+    """Return a table as CSV, with TRUE and FALSE as R reads them."""
     if spreadsheet:
         table = table.map(_inert).rename(columns=_inert)
     logical = table.select_dtypes(bool).columns
@@ -199,35 +207,36 @@ def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str,
     """Give each trained model this many seeds. A counted model has one."""
     if seeds < 1:
         raise AccordError(f"seeds: expected 1 or more, got {seeds}")
-    found = {}
+    seeded = {}
     for model, sections in models.items():
+        if without_seed(model) != model:
+            raise AccordError(
+                f"models: '{model}' is called like a seed of '{without_seed(model)}', and figures "
+                f"of seeds are averaged; expected another name"
+            )
         train = sections["train"]
         for copy in range(1, seeds + 1 if train.output != "background" else 2):
             reseeded = replace(train, seed=train.seed + copy - 1)
-            found[seeded_name(model, copy)] = {**sections, "train": reseeded}
-    return found
-
-
-def seeded_name(model: str, copy: int) -> str:
-    """The name of a model with its first, second… seed."""
-    return model if copy == 1 else f"{model}-seed{copy}"
+            name = model if copy == 1 else f"{model}-seed{copy}"
+            seeded[name] = {**sections, "train": reseeded}
+    return seeded
 
 
 def without_seed(model: str) -> str:
-    """The name that all seeds of a model share."""
+    """Return the name that all seeds of a model share."""
     return re.sub(r"-seed\d+$", "", model)
 
 
 def by_seed(models: Iterable[str]) -> dict[str, list[str]]:
-    """The seeds of each model, in order."""
-    found: dict[str, list[str]] = {}
+    """Group the seeds of each model, in order."""
+    seeds: dict[str, list[str]] = {}
     for model in models:
-        found.setdefault(without_seed(model), []).append(model)
-    return found
+        seeds.setdefault(without_seed(model), []).append(model)
+    return seeds
 
 
 def mean_and_spread(values: Sequence[float], digits: int) -> str:
-    """The mean, and ± the standard deviation where they differ; a dash for nothing."""
+    """Return the mean, and ± the standard deviation where they differ; a dash for nothing."""
     if not len(values):
         return "–"
     spread = f" ± {stdev(values):,.{digits}f}" if len(set(values)) > 1 else ""

@@ -231,7 +231,7 @@ def surprisal(
     if checked:
         print_table(measured.shown(checked))
     if plot:
-        from accord.pipeline.base.reading_figures import draw, surprisal_by_region
+        from accord.pipeline.base.figures import draw, surprisal_by_region
 
         draw(surprisal_by_region(pd.concat(kept, ignore_index=True), by, item), plot)
         (echo if to else say)(f"figure: {plot}")  # not among the rows of a CSV
@@ -303,7 +303,7 @@ def expect(
         print_table(_of_feature(table, feature))
         echo()
     if plot:
-        from accord.pipeline.base.reading_figures import draw, expectations
+        from accord.pipeline.base.figures import draw, expectations
 
         draw(expectations(table, listed(features)), plot)
         echo(f"figure: {plot}")
@@ -356,7 +356,7 @@ def norms(
         write_table(held.data, to)
         echo(f"{counted(len(held.data), 'item')}: {to}")
     if plot:
-        from accord.pipeline.base.reading_figures import draw, partial_effects
+        from accord.pipeline.base.figures import draw, partial_effects
 
         draw(partial_effects(held.partial, held.label), plot)
         echo(f"figure: {plot}")

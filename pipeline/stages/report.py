@@ -1,7 +1,8 @@
-"""Stage `report`: all models' rows become tables, figures and one page."""
+"""Stage `report`: all models' rows become tables, figures and one page, without scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from accord.models.common.files import load_json
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.ask import explain_page
-from accord.pipeline.base import report_page
 from accord.pipeline.base.artefact import Artefact, Inputs
 from accord.pipeline.base.figures import (
     agreement_dots,
@@ -23,9 +23,10 @@ from accord.pipeline.base.figures import (
 )
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FACTORS, RECIPE
-from accord.pipeline.base.tables import by_seed, markdown
+from accord.pipeline.base.tables import by_seed, html_page, html_table, markdown
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import (
+    Compared,
     by_size,
     compare_models,
     comparison_table,
@@ -38,6 +39,18 @@ from accord.pipeline.sections import ReportParams
 from accord.pipeline.stages.table import STAGES
 
 REPORT = STAGES["report"]
+Drawn = Mapping[str, Mapping[str, str]]  # figures by name, each by the width of a screen
+REAL = (
+    "Is it chance? Sentences of the test are drawn anew 10,000 times; a difference is real where "
+    "95 % of the draws lie on one side of none. It tells nothing of another training."
+)
+CAPTIONS = {
+    "perplexity": "Perplexity on the test sentences.",
+    "learning": "Perplexity by the size of the training text; a cross is a seed.",
+    "curves": "Loss by epoch; a ring marks the epoch whose weights were kept.",
+    "agreement": "Share of minimal pairs whose right sentence is likelier, by construction, with "
+    "its 95 % interval. A tie counts one half.",
+}
 
 
 def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
@@ -70,49 +83,119 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     differing = [model for model in compared if model.difference]
     factors = "".join(f"{model.factor}\n" for model in differing)
     (out / FACTORS).write_text(factors, encoding="utf-8")
-    differ = pd.DataFrame(
-        [
-            {"model": model.model, "against": model.against, "on": model.split}
-            | model.difference.shown
-            for model in differing
-        ]
-    )
     parts = [
-        report_page.comparison(headline(scores), _about(scores), table, differ, svgs),
-        report_page.agreement(comparison.construction_table(agreement), svgs),
+        _comparison(scores, table, differing, svgs),
+        _agreement(comparison.construction_table(agreement), svgs),
         _explained(inputs, models),
-        report_page.coverage(coverage),
-        report_page.configuration(_configuration(inputs, models), _made()),
+        _section("Where the words' analyses come from", html_table(_covered(coverage))),
+        _how_made(inputs, models),
     ]
-    text = report_page.document(params.title, "\n".join(parts))
+    text = html_page(params.title, "\n".join(parts))
     (out / "index.html").write_text(text, encoding="utf-8")
     say("report: written")
 
 
+def _section(title: str, *parts: str) -> str:
+    return "\n".join([f"<h2>{title}</h2>", *parts])
+
+
+def _comparison(
+    scores: pd.DataFrame, table: pd.DataFrame, differing: Sequence[Compared], drawn: Drawn
+) -> str:
+    """Return the models side by side: the result in a sentence, the table, and its chance."""
+    first = headline(scores)
+    real = ""
+    if differing:
+        rows = [
+            {"model": model.model, "against": model.against, "on": model.split}
+            | model.difference.shown
+            for model in differing
+        ]
+        real = f"<p>{REAL}</p>\n{html_table(pd.DataFrame(rows))}"
+    return "\n".join(
+        [
+            *([f'<p class="headline">{escape(first)}</p>'] if first else []),
+            f"<p>{escape(_about(scores))}</p>",
+            _section("Comparison", html_table(table), _figure(drawn, "perplexity"), real),
+            _figure(drawn, "learning"),
+            _figure(drawn, "curves"),
+        ]
+    )
+
+
+def _agreement(table: pd.DataFrame, drawn: Drawn) -> str:
+    """Return the results on agreement, if there are any."""
+    if table.empty:
+        return ""
+    return _section("Agreement", _figure(drawn, "agreement"), html_table(table))
+
+
+def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
+    """Return the coverage table with shares, once where all models have the same."""
+    share = coverage["tokens"] / coverage.groupby("model")["tokens"].transform("sum")
+    shown = pd.DataFrame(
+        {
+            "model": coverage["model"],
+            "answered by": coverage["source"],
+            "known words": coverage["types"].map("{:,}".format),
+            "training tokens": coverage["tokens"].map("{:,}".format),
+            "share of tokens": share.map("{:.2%}".format),
+        }
+    )
+    by_model = [part.drop(columns="model").values.tolist() for _, part in shown.groupby("model")]
+    if all(part == by_model[0] for part in by_model):
+        shown = shown[shown["model"] == shown["model"].iloc[0]].drop(columns="model")
+    return shown
+
+
+def _figure(drawn: Drawn, name: str) -> str:
+    """Return a figure for wide and for narrow screens; the page shows one of them."""
+    if name not in drawn:
+        return ""
+    caption = CAPTIONS[name]
+    both = "".join(
+        f'<div class="{width}">{_inline(text, caption)}</div>'
+        for width, text in drawn[name].items()
+    )
+    return f"<figure>{both}<figcaption>{caption}</figcaption></figure>"
+
+
+def _inline(text: str, caption: str) -> str:
+    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)
+
+
+def _how_made(inputs: Inputs, models: Sequence[str]) -> str:
+    """Return the settings of each model, and when the page was written."""
+    return f"""<details><summary>How each was built and trained</summary>
+{html_table(_configuration(inputs, models))}
+</details>
+<p>{escape(_written())} run.json beside this folder has the whole configuration.</p>"""
+
+
 def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
-    """A row for each key, a column for each model, its seeds together."""
-    read = {}
+    """Return a row for each key, a column for each model, its seeds together."""
+    settings = {}
     for model, (seed, *_) in by_seed(models).items():
         params = {
             stage: Artefact.read(inputs[f"{seed}/{stage}"]).meta["params"] for stage in REPORT.shows
         }
-        read[model] = {
+        settings[model] = {
             f"{stage}.{key}": _value(value)
             for stage, own in params.items()
             for key, value in own.items()
         }
-    return pd.DataFrame(read).fillna("–").rename_axis("key").reset_index()
+    return pd.DataFrame(settings).fillna("–").rename_axis("key").reset_index()
 
 
 def _value(value: object) -> str:
-    """A value as text: a dash for None, commas between several."""
+    """Return a value as text: a dash for None, commas between several."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "–"
     return "–" if value is None else str(value)
 
 
-def _made() -> str:
-    """Which Accord wrote the page, and when."""
+def _written() -> str:
+    """Return the version of Accord that wrote the page, and the date."""
     try:
         written = f"Accord {version('accord-lm')}"
     except PackageNotFoundError:  # from a checkout that is not installed
@@ -121,9 +204,9 @@ def _made() -> str:
 
 
 def _explained(inputs: Inputs, models: list[str]) -> str:
-    """Sentences explained by the last model whose output is a sum over features, if one is.
+    """Explain sentences by the last model whose output is a sum over features, if one is.
 
-    Beside it stands the first that has the same words, if it is another one.
+    The first model with the same words is shown too, if it is another one.
     """
 
     def of_model(model: str) -> Inputs:
@@ -142,7 +225,7 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
 
 
 def _about(scores: pd.DataFrame) -> str:
-    """What was scored, in a sentence."""
+    """Return the sizes of the scored texts in a sentence."""
     values = scores.drop_duplicates(["split", "metric"]).set_index(["split", "metric"])["value"]
     return "; ".join(
         f"{split}: {values[split, 'words']:,.0f} words in {values[split, 'sentences']:,.0f} "

@@ -23,6 +23,10 @@ def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path
     assert by_seed(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
     with pytest.raises(ValueError, match="seeds: expected 1 or more, got 0"):
         with_seeds(load_config("tiny").models, 0)
+    config.write_text("base: tiny\nmodels: {net: {}, net-seed2: {}}")
+    for seeds in (1, 2):
+        with pytest.raises(ValueError, match="'net-seed2' is called like a seed of 'net'"):
+            with_seeds(load_config(str(config)).models, seeds)
 
 
 @pytest.mark.slow
