@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from accord.models.model import LanguageModel
 from accord.models.ngram_background import NGramBackground
 from accord.models.ngrams import NGrams, kneser_ney
 from accord.models.phi import Features
-from accord.models.spelling.spelling import load_spelling, score_text
-from accord.pipeline.ask.scorer import Scorer, Word
+from accord.models.spelling.spelling import WrittenText, load_spelling, score_text
+from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
@@ -228,14 +228,9 @@ class ArpaScorer(Scorer):
         """Never: the file has n-grams of single sentences."""
         return False
 
-    def score_words(
-        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
-    ) -> list[list[Word]]:
-        known = {STOP, *self.vocabulary.known}
-        return [
-            [replace(word, spelled=_written(word.form) not in known) for word in words]
-            for words in super().score_words(texts, documents)
-        ]
+    def score_encoded(self, batch: Sentences, text: WrittenText) -> tuple[np.ndarray, np.ndarray]:
+        log_p, _ = super().score_encoded(batch, text)
+        return log_p, (batch.ids == UNKNOWN_ID) & self.is_open
 
 
 class _Nothing:

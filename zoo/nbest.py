@@ -211,8 +211,7 @@ class Terms:
         words = [[*islice(read, len(found.texts))] for found in lists]
         unknown = [_unknown(of_list, scorer) for of_list in words]
         known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]
-        scored = scorer.score_words([*chain.from_iterable(known)]) if known else []
-        log_p = iter([sum(word.log_p for word in sentence) for sentence in scored])
+        log_p = iter(scorer.log_p([*chain.from_iterable(known)]).tolist() if known else [])
         shape = len(lists), max(len(found.texts) for found in lists)
         score, model, length = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
         for row, (found, missing) in enumerate(zip(lists, unknown, strict=True)):

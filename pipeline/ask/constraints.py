@@ -20,7 +20,7 @@ strings that match.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,9 @@ from accord.models.constraints.matching import Matching
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.data.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EVERY = 0  # the place that stands for all
 LONGEST = 50  # words; few sentences are longer, and none that is generated
@@ -47,7 +50,7 @@ class Constraint:
     feats: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
-    def allowed(self, vocabulary: Vocabulary, analyses: pd.DataFrame) -> np.ndarray:
+    def allowed(self, vocabulary: Vocabulary, analyses: "pd.DataFrame") -> np.ndarray:
         """Whether each known word obeys."""
         allowed = np.ones(len(vocabulary.forms), bool)
         if self.upos or self.feats:
@@ -76,7 +79,7 @@ class Constraint:
             )
         return [vocabulary.known[word] for word in self.words]
 
-    def _why_none(self, analyses: pd.DataFrame) -> str:
+    def _why_none(self, analyses: "pd.DataFrame") -> str:
         """Why no known word obeys: a value that none has, or their combination."""
         there_are = set("|".join(analyses["feats"].cat.categories).split("|"))
         for feature in sorted(self.feats - there_are):
@@ -128,7 +131,7 @@ def automaton(
     constraints: Sequence[Constraint],
     start: int,
     vocabulary: Vocabulary,
-    analyses: pd.DataFrame | None,
+    analyses: "pd.DataFrame | None",
     spelled: bool = False,
 ) -> WordAutomaton:
     """Counts positions: `start` given words, which may be any, then those under constraint.
@@ -190,7 +193,7 @@ def pattern_automaton(
     pattern: str,
     start: int,
     vocabulary: Vocabulary,
-    analyses: pd.DataFrame,
+    analyses: "pd.DataFrame",
     as_read: Callable[[Iterable[str]], Sequence[str]],
     spelling: Spelling | None = None,
 ) -> Held:

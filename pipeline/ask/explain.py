@@ -26,8 +26,8 @@ from accord.models.data import Sentences
 from accord.models.inference.interface import Rows, expect_sum
 from accord.models.phi import Features
 from accord.models.spelling.spelling import with_spelling
-from accord.pipeline.ask.context import split_texts
 from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.texts import split_texts, without_gap
 from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.data.vocabulary import IDENTITY
 
@@ -73,19 +73,6 @@ SPLIT = 3  # so many of the likeliest words are split into terms where none are 
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
 SOUGHT = 8  # so many words show what meaning is asked for
 TELLING = 8  # so many features are followed where none are named
-GAPS = ("…", "...")  # at the end of a text, one stands for the word that is asked for
-
-
-def without_gap(text: str) -> str:
-    """A text without the `…` at its end; one that has none is returned as it is.
-
-    No regular expression: `\\s*…\\s*$` takes time that grows with the square of the blanks.
-    """
-    beginning = text.rstrip()
-    for gap in GAPS:
-        if beginning.endswith(gap):
-            return beginning.removesuffix(gap).rstrip()
-    return text
 
 
 @dataclass(frozen=True)
@@ -143,7 +130,9 @@ class Explainer:
         return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
 
     def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
-        """The same after words that are tokenised already."""
+        """The same after words that are tokenised already, sentence ends among them."""
+        if not self.in_context and END in words:  # then only the last sentence counts
+            words = words[len(words) - [*reversed(words)].index(END) :]
         return self._place(*self._read(words)[-1], asked, most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
@@ -160,10 +149,11 @@ class Explainer:
         parts = [self.model.adaptor(h)[:, chosen] for h, _ in self._read(words)]
         return pd.DataFrame(np.concatenate(parts), index=["(start)", *words], columns=features)
 
-    def reading(self, context: str | None) -> "Explainer":
-        """The same in another context."""
+    def by(self, scorer: Scorer, context: str | None) -> "Explainer":
+        """Return the same by a model that differs in its weights alone, in some context."""
         other = copy(self)
-        other.in_context = self.scorer.in_context(context)
+        other.scorer, other.model = scorer, scorer.model
+        other.in_context = scorer.in_context(context)
         return other
 
     def _read(self, words: Sequence[str]) -> list[tuple[Rows, np.ndarray]]:

@@ -4,7 +4,6 @@ Each sentence is a group of radio buttons, one a word, so the browser itself bri
 touch; there is no script, and a notebook shows the same section as the report.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -13,7 +12,8 @@ from zlib import crc32
 import pandas as pd
 
 from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, Place, label
-from accord.pipeline.ask.scorer import Scorer, Word
+from accord.pipeline.ask.reader import BITS
+from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.names import END
@@ -48,18 +48,13 @@ def samples(models: Mapping[str, Inputs]) -> str:
     model, *others = models
     explainer = Explainer(Scorer(Parts(FullEncoding(models[model]))))
     words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
-    chosen = [
-        each for each in words if len(each) in SHORT and explainer.scorer.vocabulary.knows(each)
-    ][:SAMPLES]
-    explained = [explainer.sentence(each) for each in chosen]
-    scored = {
-        name: Scorer(Parts(FullEncoding(models[name]))).score_words(chosen) for name in others
-    }
-    scored[model] = explainer.scorer.score_words(chosen)
-    beside = [
-        _beside({name: of_model[number] for name, of_model in scored.items()})
-        for number in range(len(chosen) if others else 0)
-    ]
+    knows = explainer.scorer.vocabulary.knows
+    chosen = [sentence for sentence in words if len(sentence) in SHORT and knows(sentence)]
+    chosen = chosen[:SAMPLES]
+    explained = [explainer.sentence(words) for words in chosen]
+    scorers = {name: Scorer(Parts(FullEncoding(models[name]))) for name in others}
+    scorers[model] = explainer.scorer
+    tables = [_surprisals(words, scorers) for words in chosen] if others else []
     title = "<h2>Word by word</h2><p>Surprisal of the same sentences in bits.</p>"
     return f"""<h2>Why {escape(model)} chose a word</h2>
 <p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
@@ -67,18 +62,16 @@ background, what each of its features gave (form: the word's own; @notTop: that 
 together), a normaliser that all words share, and what spelling the word letter by letter adds. The
 stronger the line under a word, the more it surprised the model.</p>
 {section(explained)}
-{title * bool(beside)}{"".join(beside)}"""
+{title * bool(tables)}{"".join(tables)}"""
 
 
-def _beside(scored: Mapping[str, Sequence[Word]]) -> str:
-    """A sentence as a table: a row for each model, the surprisal of each word in bits."""
-    forms = [SHOWN.get(word.form, word.form) for word in next(iter(scored.values()))]
+def _surprisals(words: Sequence[str], scorers: Mapping[str, Scorer]) -> str:
+    """Return a table of a sentence: a row for each model, the surprisal of each word in bits."""
     rows = []
-    for name, words in scored.items():
-        bits = [-word.log_p / math.log(2) for word in words]
-        rows.append([name, *map("{:.1f}".format, [*bits, sum(bits)])])
-    table = pd.DataFrame(rows, columns=["model", *forms, "all"])
-    return html_table(table)
+    for name, scorer in scorers.items():
+        bits = -BITS * scorer.score_encoded(*scorer.encoded([words]))[0]
+        rows.append([name, *map("{:.1f}".format, [*bits, bits.sum()])])
+    return html_table(pd.DataFrame(rows, columns=["model", *words, SHOWN[END], "all"]))
 
 
 def _sentence(positions: Sequence[Place], gap: Place | None = None) -> str:

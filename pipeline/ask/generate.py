@@ -13,7 +13,9 @@ from accord.models.data import Sentences
 from accord.models.inference.generation import Generated, Sampling, beam, sample
 from accord.models.inference.interface import expect_sum
 from accord.pipeline.ask.constraints import LONGEST, Held, automaton, parse, pattern_automaton
+from accord.pipeline.ask.explain import beginning_words
 from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.texts import split_texts, without_gap
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_unknown
 
 if TYPE_CHECKING:
@@ -55,11 +57,14 @@ class Generator:
         spelled: bool = False,
         pattern: str | None = None,
         analyses: "pd.DataFrame | None" = None,
+        context: str | None = None,
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
         A `pattern` (accord.pipeline.ask.constraints) stands in the place of constraints. The
-        `analyses` of all words, of which these ask the columns ASKED, are read unless given.
+        `analyses` of all words, of which these ask the columns ASKED, are read unless given. A
+        sentence goes on from the last one of `start`; `context`, that of `Scorer.score`, says
+        whether the sentences before it are read too.
         """
         if pattern is not None and constraints:
             raise AccordError("expected a pattern of whole sentences or constraints, found both")
@@ -67,23 +72,24 @@ class Generator:
         if spelled and not scorer.is_open:
             raise AccordError("expected a model that spells words; this one's vocabulary is closed")
         self.spelling = scorer.spelling
-        self.start = scorer.words(start) if start else []
-        self.start_ids = [scorer.id_of(word) for word in self.start]
+        start = without_gap(start)
+        last = max(split_texts([start]).start, default=len(start))  # where the last sentence begins
+        self.before, self.start = start[:last].lstrip(), scorer.words(start[last:])
+        words = beginning_words(scorer, start) if scorer.in_context(context) else self.start
+        self.start_ids = [scorer.id_of(word) for word in words]
         self.forms = scorer.vocabulary.forms
         self.features, known = scorer.parts.features, scorer.vocabulary
         if analyses is None and (constraints or pattern is not None):
             analyses = scorer.parts.analyses(ASKED)
         if pattern is not None:
             spelling = scorer.spelling if spelled else None
-            held = pattern_automaton(
-                pattern, len(self.start), known, analyses, scorer.as_read, spelling
-            )
+            held = pattern_automaton(pattern, len(words), known, analyses, scorer.as_read, spelling)
         else:
             parsed = [
                 replace(each, words=frozenset(scorer.as_read(each.words)))
                 for each in parse(constraints)
             ]
-            held = Held(automaton(parsed, len(self.start), known, analyses, spelled), {})
+            held = Held(automaton(parsed, len(words), known, analyses, spelled), {})
         self.held = held
         self.model = scorer.model.constrained(held.automaton)
 
@@ -107,7 +113,7 @@ class Generator:
         *words, end = (self._word(*each, letters) for each in zip(*generated, strings, strict=True))
         ended = generated.words[-1] == END_ID
         shown = tuple(words if ended else [*words, end])
-        text = detokenise([*self.start, *(word.form for word in shown)])
+        text = self.before + detokenise([*self.start, *(word.form for word in shown)])
         return NewSentence(text, shown, sum(word.log_p for word in (*words, end)), ended)
 
     def _states_after(self, words: Sequence[int]) -> list[int]:

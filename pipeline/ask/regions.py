@@ -23,7 +23,7 @@ import pandas as pd
 
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
-from accord.pipeline.ask.context import CONTEXT
+from accord.pipeline.ask.texts import CONTEXT
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.evaluation.metrics import wilson
 
@@ -62,8 +62,8 @@ class StimulusRegions:
                     f"parts; got {len(own)}: {', '.join(own)}"
                 )
 
-    def of(self, sentence: int, place: int) -> int | str:
-        """The region in which a place of a sentence is."""
+    def at(self, sentence: int, place: int) -> int | str:
+        """Return the region of a place in a sentence."""
         starts = self.starts[sentence]
         return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
 

@@ -2,22 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accord.corpora.text import HALF
-from accord.corpora.tokenise import normalise, tokenised
+from accord.corpora.tokenise import normalise
 from accord.errors import AccordError
 from accord.models.common.registry import imported
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel
 from accord.models.spelling.spelling import WrittenText, score_text
-from accord.pipeline.ask.context import Context, split_texts
+from accord.pipeline.ask.texts import Context, Word, split_texts, tokens
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.model.find import TrainedModel, one
@@ -31,23 +28,15 @@ if TYPE_CHECKING:
 # called, as each imports this module.
 ANSWERS = {
     "surprisal": "accord.pipeline.ask.surprisal:of_sentences",
-    "expect": "accord.pipeline.ask.expectations:expect",
+    "expect": "accord.pipeline.ask.reader:expect",
     "explain": "accord.pipeline.ask.explain:explain",
     "generate": "accord.pipeline.ask.generate:generate",
     "nearest": "accord.pipeline.ask.vectors:nearest",
+    "read": "accord.pipeline.ask.reader:Reader",
     "agree": "accord.pipeline.study.agreement:agree",
 }
 # Kinds of models with a scorer of their own.
 READERS = {"arpa": "accord.zoo.conversions:ArpaScorer"}
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word, its log-probability in nats, and whether the character model spelled it."""
-
-    form: str
-    log_p: float
-    spelled: bool
 
 
 class Scorer:
@@ -175,31 +164,20 @@ class Scorer:
                 f"{texts[lacking[0]]!r}"
             )
         documents = split.text if self.in_context(context) else None
-        scored = self.score_words([*self.read(split.sentences)], documents)
-        found: list[list[Word]] = [[] for _ in texts]
-        for number, words in zip(split.text, scored, strict=True):
-            found[number] += words
-        return found
+        scored: list[list[Word]] = [[] for _ in texts]
+        number = iter(split.text)
+        for read in imported(ANSWERS["read"])(self).read(split.sentences, documents):
+            for words in read.words():
+                scored[next(number)] += words
+        return scored
 
-    def score_words(
-        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
-    ) -> list[list[Word]]:
-        """Sentences that are words already, in the case that this model reads.
-
-        Neighbours with the same number in `documents` are read as one text.
-        """
+    def log_p(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
+        """Return log p in nats of sentences that are words already, in the case of the model."""
         if not texts:
-            return []
-        scored = zip(*self.score_encoded(*self.encoded(texts, documents)), strict=True)
-        return [
-            [
-                Word(form, float(log_p), bool(is_spelled))
-                for form, (log_p, is_spelled) in zip(
-                    [*words, END], islice(scored, len(words) + 1), strict=True
-                )
-            ]
-            for words in texts
-        ]
+            return np.zeros(0)
+        batch, text = self.encoded(texts)
+        log_p, _ = self.score_encoded(batch, text)
+        return np.add.reduceat(log_p, np.cumsum(batch.lengths) - batch.lengths)
 
     def score_encoded(self, batch: Sentences, text: WrittenText) -> tuple[np.ndarray, np.ndarray]:
         """log p of every word and end in nats, and which words the character model spelled."""
@@ -245,21 +223,6 @@ class Scorer:
     def id_of(self, word: str) -> int:
         """The id of a word or of the end; an unknown word has the id of its class."""
         return END_ID if word == END else int(self.vocabulary.ids([word])[0])
-
-
-def tokens(sentences: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The words of sentences that a person typed, in the case of the text."""
-    return tokenised(map(_whole, sentences))
-
-
-def _whole(text: str) -> str:
-    """The text, if it is valid: bytes that are not UTF-8 arrive as surrogates."""
-    if half := HALF.search(text):
-        raise AccordError(
-            f"expected text in UTF-8, found half of a character (a lone surrogate) behind "
-            f"{text[: half.start()][-40:]!r}"
-        )
-    return text
 
 
 def load(run: str | Path | None = None, model: str | None = None) -> Scorer:

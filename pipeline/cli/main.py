@@ -87,10 +87,6 @@ PANELS: dict[str, Rows] = {
             "accord.pipeline.cli.surprisal",
             "Hold models against people: what surprisal explains beyond length and frequency.",
         ),
-        "cite": (
-            "accord.pipeline.cli.surprisal",
-            "Print some sentences for the Methods section of a paper, and BibTeX.",
-        ),
         "expect": (
             "accord.pipeline.cli.surprisal",
             "Show the probability of each gender, number or part of speech before every word.",
@@ -137,11 +133,6 @@ PANELS: dict[str, Rows] = {
             "accord.pipeline.cli.results",
             "Check a run for leaks: which splits its vocabulary, φ and b have seen.",
         ),
-        "condition": (
-            "accord.pipeline.cli.score",
-            "Compare the perplexity with the right label of a sentence, with none and with a "
-            "wrong one.",
-        ),
         "prune": (
             "accord.zoo.commands",
             "Show the perplexity of a model as its smallest weights are set to zero.",
@@ -150,6 +141,8 @@ PANELS: dict[str, Rows] = {
 }
 # Commands of earlier versions → the commands of this one that do the same.
 Group.moved = {
+    "cite": "surprisal --cite",
+    "condition": "score SPLIT --labels KIND",
     "nearest": "vectors WORD",
     "analogy": "vectors --analogy A B C",
     "odd": "vectors --odd WORD…",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.errors import AccordError
-from accord.pipeline.ask.context import Context as Conditioning
+from accord.pipeline.ask.texts import GAPS, without_gap
+from accord.pipeline.ask.texts import Context as Conditioning
 from accord.pipeline.base.messages import say
 from accord.pipeline.cli.console import is_path
 
@@ -40,8 +41,8 @@ Beginning = Annotated[
     str,
     typer.Argument(
         metavar="TEXT",
-        help="A sentence or its beginning, such as 'les chiens du voisin …'. The … (or ...) at its "
-        "end stands for the next word; it may be left out.",
+        help="A sentence or its beginning, such as 'les chiens du voisin …'. A … (or ...) behind a "
+        "blank at its end stands for the next word; it may be left out.",
     ),
 ]
 Context = Annotated[
@@ -121,6 +122,8 @@ def expect_words(text: str) -> None:
         raise AccordError("the text is empty: expected a beginning of a sentence, if only …")
     if is_path(text):
         say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
+    if text.rstrip().endswith(GAPS) and without_gap(text) == text:
+        say("the … right behind a word is three dots; one behind a blank stands for the next word")
     if GAP_INSIDE.search(text):
         say("the … inside is read as three dots: only one at the end stands for the next word")
 

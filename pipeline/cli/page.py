@@ -1,12 +1,10 @@
 """A page to type into: `accord page`."""
 
-import os
 import signal
-import sys
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,16 +13,10 @@ from accord.pipeline.base.messages import echo, track
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import load_model
 from accord.pipeline.model.find import BUNDLED, find, holds_models
-from accord.pipeline.page.questions import Models
+from accord.pipeline.page.answers import Models
 from accord.pipeline.page.server import PageServer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from accord.pipeline.ask.scorer import Scorer
-
 PORT = 8420
-SWITCH_SECONDS = 5e-4
 Served = Annotated[
     list[Path] | None,
     typer.Option(
@@ -62,11 +54,7 @@ def page(
     if save or sentences:
         _save(Models(loaders), save, sentences)
         return
-    # Two questions are computed side by side, so each gets one thread. numpy releases Python's lock
-    # in every matrix product; with a short switch interval it soon has the lock again.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.setswitchinterval(SWITCH_SECONDS)
-    models = Models({name: partial(_load_to_serve, load) for name, load in loaders.items()})
+    models = Models(loaders)
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -81,17 +69,6 @@ def page(
             threading.Event().wait()
         finally:
             server.shutdown()
-
-
-def _load_to_serve(load: "Callable[[], Scorer]") -> "Scorer":
-    """A model that gives one answer to a question, however many ask at the same time.
-
-    oneDNN's LSTM may round in another way while other threads compute, so torch uses its own.
-    """
-    scorer = load()
-    if torch := sys.modules.get("torch"):
-        torch.backends.mkldnn.set_flags(False)
-    return scorer
 
 
 def _save(models: Models, folder: Path | None, sentences: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""score, condition."""
+"""Scores of a text: `accord score`."""
 
 import json as jsons
 import math
@@ -14,9 +14,10 @@ import typer
 
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
-from accord.errors import AccordError
+from accord.errors import AccordError, NotFoundError
 from accord.models.common.registry import imported
-from accord.pipeline.ask.context import pieces, split_texts
+from accord.pipeline.ask.reader import Reader
+from accord.pipeline.ask.texts import Word, split_texts
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import command, is_path
@@ -28,20 +29,19 @@ from accord.pipeline.cli.options import (
     PrimeTune,
     PrimeWeight,
     RunOrNGrams,
-    TrainedRun,
     load_model,
     under,
 )
 
 if TYPE_CHECKING:
-    from accord.pipeline.ask.scorer import Scorer, Word
+    from accord.pipeline.ask.scorer import Scorer
 
 
-AT_ONCE = 1000  # sentences scored together
 FOLLOW = "accord.zoo.parts:follow"
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
-TABLES = (".csv", ".tsv", ".parquet")
-MARK = "*"  # of a word that had to be spelled
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+FILES = (*TABLES, ".txt", ".gz", ".json", ".jsonl", ".conllu")  # nobody scores such a name
+MARK = "*"  # of a word that the character model spelled
 Text = Annotated[
     str,
     typer.Argument(
@@ -62,7 +62,7 @@ class Unit(StrEnum):
 
 @dataclass
 class Total:
-    """What a text comes to, as the stage `evaluate` counts: ends are words for the perplexity."""
+    """The sums of a text, as the stage `evaluate` counts: ends are words for the perplexity."""
 
     unit: Unit
     sentences: int = 0
@@ -71,7 +71,8 @@ class Total:
     characters: int = 0
     nats: float = 0.0  # −log p
 
-    def add(self, words: "Sequence[Word]") -> None:
+    def add(self, words: Sequence[Word]) -> None:
+        """Add a sentence with its end."""
         self.sentences += 1
         self.words += len(words) - 1
         self.spelled += sum(word.spelled for word in words)
@@ -81,6 +82,7 @@ class Total:
 
     @property
     def figures(self) -> dict[str, float | str | None]:
+        """Return counts, log p, perplexity and bits per character."""
         counts = asdict(self)
         nats = counts.pop("nats")
         per_word = nats / (self.words + self.sentences)
@@ -127,6 +129,14 @@ def score(
             "learning rate. Such scores compare with each other alone. Needs torch.",
         ),
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Compare the perplexity with the right label of a sentence, with none and with a "
+            "wrong one. KIND is a kind of labels of the run; the text is then a split: test.",
+        ),
+    ] = None,
     unit: Annotated[Unit, typer.Option(help="Unit of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
@@ -138,7 +148,10 @@ def score(
     A line may have several sentences; each ends with </s>. The lines of a file are one text up to
     a blank line, as in a corpus: with --context text they are read one after another.
     """
-    found = numbered_sentences(text)
+    if labels:
+        _print_perplexities(load_model(run, model), labels, text)
+        return
+    numbered = numbered_sentences(text)
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     if dynamic is not None:
         if condition or prime:
@@ -150,7 +163,7 @@ def score(
         echo(
             f"{'log p':>9}  in {unit}: of the sentence, then of each word; </s> is the sentence end"
         )
-    for number, words in _scored(scorer, found, context):
+    for number, words in _scored(scorer, numbered, context):
         total.add(words)
         echo(_as_json(number, total.sentences, words, unit) if json else _as_text(words, unit))
     if json:
@@ -160,30 +173,36 @@ def score(
 
 
 def numbered_sentences(text: str) -> list[tuple[int, str]]:
-    """The lines that are not blank, with their numbers; what can be no file is one."""
+    """Return the lines that are not blank, with their numbers; a text that is no file is one."""
     if not text.strip():
         raise AccordError("the text is empty: expected a sentence, a file, or - for standard input")
     if text == "-":
-        found = typer.get_text_stream("stdin", "utf-8")
+        source = typer.get_text_stream("stdin", "utf-8")
+    elif not is_path(text) or Path(text).is_dir():
+        _expect_text(text)
+        return [(1, text.strip())]
     elif Path(text).suffix in TABLES:
         raise AccordError(_is_a_table(text))
-    elif not is_path(text) and not _is_named_as_a_file(text):
-        return [(1, text.strip())]
     else:
-        found = lines(Path(text))
-    kept = [line.removeprefix("\ufeff").rstrip("\r\n") for line in found]
+        source = lines(Path(text))
+    kept = [line.removeprefix("\ufeff").rstrip("\r\n") for line in source]
     tabs = {line.count("\t") for line in kept if line.strip()}
     if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
         raise AccordError(_is_a_table(text))
-    found = [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
-    if not found:
+    numbered = [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
+    if not numbered:
         raise AccordError(f"{text}: expected one sentence per line, found no text")
-    return found
+    return numbered
 
 
-def _is_named_as_a_file(text: str) -> bool:
-    """Whether one word looks like a path: to score the name of a missing file would help nobody."""
-    return not any(c.isspace() for c in text) and ("/" in text or bool(Path(text).suffix))
+def _expect_text(text: str) -> None:
+    """Reject the name of a missing file, and say that a path is scored as text."""
+    if any(character.isspace() for character in text):
+        return
+    if Path(text).suffix in FILES:
+        raise NotFoundError(f"no file {text}")
+    if "/" in text:
+        say(f"{text} is scored as text: there is no such file")
 
 
 def _is_a_table(text: str) -> str:
@@ -194,51 +213,40 @@ def _is_a_table(text: str) -> str:
 
 
 def _scored(
-    scorer: "Scorer", found: list[tuple[int, str]], context: str | None
-) -> "Iterator[tuple[int, list[Word]]]":
-    """The words of each sentence, with the number of its line."""
-    split = split_texts(line for _, line in found)
-    line = [found[each][0] for each in split.text]
+    scorer: "Scorer", numbered: list[tuple[int, str]], context: str | None
+) -> Iterator[tuple[int, list[Word]]]:
+    """Yield the words of each sentence with the number of its line."""
+    split = split_texts(line for _, line in numbered)
+    line = iter([numbered[text][0] for text in split.text])
     documents = None
     if scorer.in_context(context):
         # A number is left out where a blank line stood.
-        begins = [after > before + 1 for before, after in pairwise(number for number, _ in found)]
-        of_line = [*accumulate(begins, initial=0)]
-        documents = [of_line[each] for each in split.text]
-        if len(found) > 1:
-            say(f"{counted(of_line[-1] + 1, 'text')} read in context; a blank line ends a text")
-    for piece in pieces(documents, len(line), AT_ONCE):
-        words = [*scorer.read(split.sentences[piece])]
-        scored = scorer.score_words(words, documents[piece] if documents else None)
-        yield from zip(line[piece], scored, strict=True)
+        begins = [later > number + 1 for (number, _), (later, _) in pairwise(numbered)]
+        document = [*accumulate(begins, initial=0)]
+        documents = [document[text] for text in split.text]
+        if len(numbered) > 1:
+            say(f"{counted(document[-1] + 1, 'text')} read in context; a blank line ends a text")
+    for read in Reader(scorer).read(split.sentences, documents):
+        for words in read.words():
+            yield next(line), words
 
 
-def _as_text(words: "Sequence[Word]", unit: Unit) -> str:
-    """The log-probability of the sentence, and after each word its own."""
-    each = (f"{w.form}{MARK * w.spelled} {w.log_p * unit.in_a_nat:.2f}" for w in words)
-    return f"{sum(word.log_p for word in words) * unit.in_a_nat:9.2f}  {'  '.join(each)}"
-
-
-def _as_json(line: int, sentence: int, words: "Sequence[Word]", unit: Unit) -> str:
-    log_p = sum(word.log_p for word in words) * unit.in_a_nat
-    each = [asdict(word) | {"log_p": word.log_p * unit.in_a_nat} for word in words]
-    found = {"line": line, "sentence": sentence, "unit": unit, "log_p": log_p, "words": each}
-    return jsons.dumps(found, ensure_ascii=False)
-
-
-@command
-def condition(
-    run: TrainedRun = None,
-    model: Model = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Kind of label to judge; by default the first one."),
-    ] = None,
-    split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
-) -> None:
-    """Compare the perplexity with the right label of a sentence, with none and with a wrong one."""
+def _print_perplexities(scorer: "Scorer", kind: str, split: str) -> None:
     from accord.pipeline.ask.conditioning import perplexities
 
-    table = perplexities(load_model(run, model), kind, split)
+    table = perplexities(scorer, kind, split)
     shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}
     print_table(table.assign(words=table["words"].map("{:,}".format), **shown))
+
+
+def _as_text(words: Sequence[Word], unit: Unit) -> str:
+    """Return the log-probability of the sentence, then each word with its own."""
+    scores = (f"{w.form}{MARK * w.spelled} {w.log_p * unit.in_a_nat:.2f}" for w in words)
+    return f"{sum(word.log_p for word in words) * unit.in_a_nat:9.2f}  {'  '.join(scores)}"
+
+
+def _as_json(line: int, sentence: int, words: Sequence[Word], unit: Unit) -> str:
+    log_p = sum(word.log_p for word in words) * unit.in_a_nat
+    scores = [asdict(word) | {"log_p": word.log_p * unit.in_a_nat} for word in words]
+    row = {"line": line, "sentence": sentence, "unit": unit, "log_p": log_p, "words": scores}
+    return jsons.dumps(row, ensure_ascii=False)

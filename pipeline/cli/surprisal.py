@@ -58,6 +58,13 @@ Spreadsheet = Annotated[
     ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Draw a figure: .png or .svg.")]
+DropSpelled = Annotated[
+    bool,
+    typer.Option(
+        "--drop-spelled",
+        help="Leave out what the character model spelled: words, and regions or items with any.",
+    ),
+]
 DRAWN = (".png", ".svg")
 CONDITION = "condition"
 
@@ -79,12 +86,14 @@ class Per(StrEnum):
 @command
 def surprisal(
     table: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="TABLE",
-            help="CSV, TSV, Parquet or Excel (.xlsx) with a column of sentences, or lines of text.",
+            help="CSV, TSV, Parquet or Excel (.xlsx) with a column of sentences, or lines of text. "
+            "With --cite, a table that this command wrote.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     column: Annotated[str, typer.Option(help="The column of sentences.")] = "sentence",
     regions: Annotated[
         str | None,
@@ -115,7 +124,9 @@ def surprisal(
     by: Annotated[
         str | None,
         typer.Option(
-            help="The column of conditions, for --plot and --expects.", show_default=CONDITION
+            help="The column of conditions, for --plot and --expects; two columns with a comma "
+            "between them make conditions such as bad_far.",
+            show_default=CONDITION,
         ),
     ] = None,
     item: Annotated[
@@ -128,6 +139,7 @@ def surprisal(
     skip_empty: Annotated[
         bool, typer.Option("--skip-empty", help="Leave out rows without a sentence, and name them.")
     ] = False,
+    drop_spelled: DropSpelled = False,
     per: Annotated[
         Per, typer.Option(help="With `region`, also write a row per region: NAME.regions.csv.")
     ] = Per.word,
@@ -139,12 +151,20 @@ def surprisal(
             "command prints for how many items it holds. Can be repeated.",
         ),
     ] = None,
+    cite: Annotated[
+        bool,
+        typer.Option(
+            "--cite",
+            help="Print sentences for the Methods section of a paper, and BibTeX: of the model, or "
+            "of the table that it made.",
+        ),
+    ] = False,
 ) -> None:
     """Turn a table of sentences into a table of words with their surprisal in bits.
 
-    The columns of the table are kept. Without --to the words are printed as CSV, or
-    what --expects found. With --to
-    words.csv, words.json says which model made the table, when, and what its columns mean.
+    The columns of the table are kept. Without --to the words are printed as CSV, or the results of
+    --expects. With --to words.csv, words.json says which model made the table, when, and what its
+    columns mean.
 
     A row is a text of one or several sentences. It is read after the sentences of its column
     'context', if the table has one; the words of these are left out unless --keep-context is given.
@@ -153,79 +173,96 @@ def surprisal(
     import pandas as pd
 
     from accord.pipeline.ask import regions as measured
-    from accord.pipeline.ask.context import CONTEXT
-    from accord.pipeline.ask.context import Context as Reading
-    from accord.pipeline.ask.provenance import check_sidecar, write_sidecar
+    from accord.pipeline.ask.provenance import check_sidecar, citation, write_sidecar
     from accord.pipeline.ask.surprisal import (
+        FREQUENCIES,
         MEASURES,
         OF_FEATURES,
         chances,
-        frequency_source,
         surprisal_pieces,
         with_joined_punctuation,
         without_empty,
     )
+    from accord.pipeline.ask.texts import CONTEXT
+    from accord.pipeline.ask.texts import Context as Reading
     from accord.pipeline.data.user_tables import read_table
 
+    if cite:
+        echo(citation(load_model(run, model), table))
+        return
+    if table is None:
+        raise AccordError("expected a TABLE of sentences, found none")
     _check_files(to, plot, table)
     if to:
         check_sidecar(to)
     if not is_path(str(table)):
         raise NotFoundError(f"no file {table}; for a sentence itself there is `accord score`")
-    found = read_table(table, column)
+    stimuli = read_table(table, column)
     if skip_empty:
-        found = without_empty(found, column)
-    if by is None and CONDITION in found:
-        by = CONDITION
-    if by is not None and by not in found:
-        raise AccordError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
-    if by == item:
-        raise AccordError(f"--by and --item: expected two columns, got {by!r} for both")
-    asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
-    rows, found = found.index.to_numpy() + 1, found.reset_index(drop=True)  # as in the file
+        stimuli = without_empty(stimuli, column)
+    factors = _factors(by, list(stimuli), table)
+    if item in factors:
+        raise AccordError(f"--by and --item: expected two columns, got {item!r} for both")
+    condition_name = " × ".join(factors)
+    models_asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
+    rows, stimuli = stimuli.index.to_numpy() + 1, stimuli.reset_index(drop=True)  # as in the file
     options = {"column": column, "regions": regions, "expect": listed(expect or "")}
     options |= {"context": context, "keep_context": keep_context}
     joins = with_joined_punctuation if punctuation == Punctuation.joined else lambda piece: piece
     pieces = (
         rounded(piece.assign(row=rows[piece["row"] - 1]), [*MEASURES, *chances(piece)])
-        for piece in map(joins, surprisal_pieces(found, asked, **options))
+        for piece in map(joins, surprisal_pieces(stimuli, models_asked, **options))
     )
     per_region = per == Per.region
-    kept, regional = [], []  # nothing that is not asked for again, so that memory does not grow
+    kept, regional = [], []  # only for figures and regions, so that memory does not grow
     words = sentences = spelled = 0
     with table_writer(to, spreadsheet) if to else nullcontext() as write:
         for piece in pieces:
-            words += len(piece)
             sentences += len(piece[["row", "sentence_number"]].drop_duplicates())
-            spelled += int(piece["spelled"].sum())
-            if to:
-                write(piece)
-            elif not (per_region or expects):
-                echo(csv(piece, spreadsheet=spreadsheet, header=words == len(piece)), end="")
-            if plot:
-                kept.append(piece)
             if per_region or expects:
                 names = [*measured.REGION_MEASURES, *chances(piece)]
                 regional.append(rounded(measured.by_region(piece), names))
+            is_spelled = piece["spelled"]
+            spelled += int(is_spelled.sum())
+            if drop_spelled:
+                piece = piece[~is_spelled]
+            is_first = not words
+            words += len(piece)
+            if to:
+                write(piece)
+            elif not (per_region or expects):
+                echo(csv(piece, spreadsheet=spreadsheet, header=is_first), end="")
+            if plot:
+                kept.append(piece)
         # Before the table gets its name: a formula that cannot be meant leaves no file.
         of_regions = pd.concat(regional, ignore_index=True) if regional else None
-        places = by or CONDITION, item
-        checked = [measured.predicted(of_regions, each, *places) for each in expects or ()]
+        if of_regions is not None and drop_spelled:
+            of_regions = of_regions[of_regions["spelled"] == 0].reset_index(drop=True)
+        checked = [
+            measured.predicted(_crossed(of_regions, factors), formula, condition_name, item)
+            for formula in expects or ()
+        ]
+    if drop_spelled and spelled:
+        say(f"left out: {counted(spelled, 'word')} spelled by the character model")
     if to:
         echo(f"{counted(words, 'word')} of {counted(sentences, 'sentence')}: {to}")
         columns = {"word": MEASURES | OF_FEATURES}
         columns |= {"region": measured.REGION_MEASURES | OF_FEATURES} if per_region else {}
         # A column of contexts is read by default, whatever the model was trained for.
-        read_in = context or (Reading.text if CONTEXT in found else None)
-        further = _write_beside(to, spreadsheet, of_regions if per_region else None, checked)
+        read_in = context or (Reading.text if CONTEXT in stimuli else None)
+        further = _write_further(to, spreadsheet, of_regions if per_region else None, checked)
         about = {
             "files": [path.name for path in (to, *further, *filter(None, [plot]))],
-            "counts": {"sentences": sentences, "words": words, "spelled": spelled},
-            "log_frequency": frequency_source(),
+            "counts": {
+                "sentences": sentences,
+                "words": words,
+                "spelled": 0 if drop_spelled else spelled,
+            },
+            "log_frequency": FREQUENCIES,
             "predictions": measured.records(checked),
         }
-        beside = write_sidecar(to, asked, table, columns, about, read_in)
-        echo(f"where it comes from: {beside}")
+        sidecar = write_sidecar(to, models_asked, table, columns, about, read_in)
+        echo(f"where it comes from: {sidecar}")
     elif per_region:
         echo(csv(of_regions, spreadsheet=spreadsheet), end="")
     if checked:
@@ -233,44 +270,45 @@ def surprisal(
     if plot:
         from accord.pipeline.base.figures import draw, surprisal_by_region
 
-        draw(surprisal_by_region(pd.concat(kept, ignore_index=True), by, item), plot)
+        drawn = _crossed(pd.concat(kept, ignore_index=True), factors)
+        draw(surprisal_by_region(drawn, condition_name or None, item), plot)
         (echo if to else say)(f"figure: {plot}")  # not among the rows of a CSV
 
 
-def _write_beside(
+def _factors(by: str | None, columns: list[str], table: Path) -> list[str]:
+    """Return the column of conditions, or the two whose combinations are the conditions."""
+    if by is None:
+        return [CONDITION] if CONDITION in columns else []
+    factors = [by] if by in columns else listed(by)
+    unknown = [name for name in factors if name not in columns]
+    if unknown or not 1 <= len(factors) <= 2:
+        raise AccordError(
+            f"--by: expected a column of {table}, or two: {', '.join(columns)}; got {by!r}"
+        )
+    return factors
+
+
+def _crossed(table: "pd.DataFrame", factors: list[str]) -> "pd.DataFrame":
+    """Return the table with a column of the combinations of two factors: `bad_far`."""
+    if len(factors) < 2:
+        return table
+    first, second = (table[name].astype(str) for name in factors)
+    return table.assign(**{" × ".join(factors): first + "_" + second})
+
+
+def _write_further(
     to: Path, spreadsheet: bool, regional: "pd.DataFrame | None", checked: "list[Prediction]"
 ) -> list[Path]:
-    """Beside the table of words: one of regions, and one of items for each prediction."""
+    """Write a table of regions, and one of items for each prediction; return their paths."""
     tables = []
     if regional is not None:
         tables.append(("regions", regional, counted(len(regional), "region")))
-    tables += [(f"prediction{n}", each.items, each.formula) for n, each in enumerate(checked, 1)]
+    tables += [(f"prediction{n}", held.items, held.formula) for n, held in enumerate(checked, 1)]
     written = [to.with_name(f"{to.stem}.{name}{to.suffix}") for name, _, _ in tables]
     for path, (_, table, label) in zip(written, tables, strict=True):
         write_table(table, path, spreadsheet)
         echo(f"{label}: {path}")
     return written
-
-
-@command
-def cite(
-    table: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[TABLE]", help="A table of `accord surprisal`, with its .json beside it."
-        ),
-    ] = None,
-    run: TrainedRun = None,
-    model: Model = None,
-) -> None:
-    """Print some sentences for the Methods section of a paper, and BibTeX.
-
-    They name the model, its size and the hash of its weights; for a table, which this model must
-    have made, also its words and what they were conditioned on.
-    """
-    from accord.pipeline.ask.provenance import citation
-
-    echo(citation(load_model(run, model), table))
 
 
 @command
@@ -292,7 +330,7 @@ def expect(
 
     Over the values of a feature, 'none' among them, they sum to one.
     """
-    from accord.pipeline.ask.expectations import expect as measure
+    from accord.pipeline.ask.reader import expect as measure
 
     expect_words(text)
     _check_files(to, plot)
@@ -335,6 +373,7 @@ def norms(
     run: TrainedRun = None,
     model: Model = None,
     models: Models = None,
+    drop_spelled: DropSpelled = False,
     to: To = None,
     plot: Plot = None,
 ) -> None:
@@ -347,8 +386,14 @@ def norms(
     from accord.pipeline.study.norms import norms as hold
 
     _check_files(to, plot, Path(source))
-    asked = _chosen(run, model, models, None)
-    held = hold(source, asked, item=item, measure=measure, text=text)
+    held = hold(
+        source,
+        _chosen(run, model, models, None),
+        item=item,
+        measure=measure,
+        text=text,
+        drop_spelled=drop_spelled,
+    )
     print_table(held.table)
     if text is None:
         echo("Each item was read by itself, as the first word of a sentence: not as in reading.")
@@ -363,32 +408,32 @@ def norms(
 
 
 def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
-    """The values of one feature, but those that would read 0.000 before each word."""
+    """Return the values of one feature, except those that would read 0.000 before each word."""
     before = table[[name for name in ("model", "before") if name in table]]
     values = table[[name for name in table if name.startswith(f"{feature}=")]]
     return before.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))
 
 
 def _chosen(
-    run: Path | None, model: str | None, models: str | None, *told: Any
+    run: Path | None, model: str | None, models: str | None, *conditions: Any
 ) -> "Scorer | dict[str, Scorer]":
-    """One model, or several by the names that they were given, each `told` the same."""
+    """Return one model, or several by name, each under the same conditions."""
     if not models:
-        return under(load_model(run, model), *told)
+        return under(load_model(run, model), *conditions)
     if model:
         raise AccordError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: under(_named(run, name), *told) for name in listed(models)}
+    return {name: under(_named(run, name), *conditions) for name in listed(models)}
 
 
 def _named(run: Path | None, name: str) -> "Scorer":
-    """A model of the run, or any other by a name of its own."""
+    """Return a model of the run, or any other by a name of its own."""
     if run is not None and name in [model.name for model in resolve.find(run)]:
         return load_model(run, name)
     return load_model(Path(name), None)
 
 
 def _check_files(to: Path | None, plot: Path | None, source: Path | None = None) -> None:
-    """What cannot be written is refused before anything is computed, and what can has a folder."""
+    """Reject files that cannot be written before anything is computed; make their folders."""
     if to and source and to.resolve() == source.resolve():
         raise AccordError(f"--to: {to} is the table that is read; choose another name")
     if plot:

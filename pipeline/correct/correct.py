@@ -27,9 +27,9 @@ from accord.errors import AccordError
 from accord.lexicon.homophones import Homophones
 from accord.models.inference.generation import Beam
 from accord.models.inference.interface import InferenceModel
-from accord.pipeline.ask.context import split_texts
 from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, label
-from accord.pipeline.ask.scorer import Scorer, tokens
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.texts import split_texts, tokens
 from accord.pipeline.base.names import END, UNKNOWN_ID
 from accord.pipeline.correct.candidates import Candidates, Change, Prior, changed
 
@@ -334,11 +334,7 @@ class Corrector:
     def log_p(self, texts: Sequence[Sequence[str]]) -> list[float]:
         """Return log p of sentences in nats, the mean of both models."""
         models = [self.scorer] if self.backward is None else [self.scorer, self.backward]
-        of_models = [
-            [sum(word.log_p for word in words) for words in model.score_words(texts)]
-            for model in models
-        ]
-        return [sum(scores) / len(models) for scores in zip(*of_models, strict=True)]
+        return np.mean([model.log_p(texts) for model in models], axis=0).tolist()
 
     def corrections(self, sentence: str, prior: Prior, offset: int = 0) -> list[Correction]:
         """Return the corrections of one sentence; `offset` is its start in the text."""

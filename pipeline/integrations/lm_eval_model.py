@@ -14,7 +14,7 @@ from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
 from accord.errors import AccordError
-from accord.pipeline.ask.expectations import SentenceReader
+from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.scorer import load
 
 
@@ -33,19 +33,19 @@ class AccordLM(LM):
 
     def __init__(self, run: str | None = None, model: str | None = None, **harness):
         super().__init__()
-        self.reader = SentenceReader(load(run, model))
+        self.reader = Reader(load(run, model), ())
 
     def loglikelihood(
         self, requests: Sequence[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """log p of each continuation, and whether each of its words was the likeliest."""
+        """Return log p of each continuation, and whether each of its words was the likeliest."""
         self.reader.expect_ranks()
         return self._scored([request.args for request in requests])
 
     def loglikelihood_rolling(
         self, requests: Sequence[Instance], disable_tqdm: bool = False
     ) -> list[float]:
-        """log p of each text, from where a sentence begins."""
+        """Return log p of each text, from where a sentence begins."""
         return [log_p for log_p, _ in self._scored([("", *request.args) for request in requests])]
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[str]:
@@ -54,31 +54,32 @@ class AccordLM(LM):
             "output_type is multiple_choice, loglikelihood or loglikelihood_rolling"
         )
 
-    def _scored(self, asked: Sequence[tuple[str, str]]) -> list[tuple[float, bool]]:
-        texts = [context + continuation for context, continuation in asked]
+    def _scored(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, bool]]:
+        """Return log p of each continuation of a context, and whether it was the likeliest."""
+        texts = [context + continuation for context, continuation in pairs]
         read = self._read(line for text in texts for _, line in _lines(text))
-        found = []
-        for (context, _), text in zip(asked, texts, strict=True):
-            chosen = [*_behind(text, len(context), read)]
-            log_p = sum(place.log_p for place in chosen)
-            found.append((log_p, all(place.is_likeliest for place in chosen)))
-        return found
+        scored = []
+        for (context, _), text in zip(pairs, texts, strict=True):
+            words = [*_continuation(text, len(context), read)]
+            log_p = sum(word.log_p for word in words)
+            scored.append((log_p, all(word.is_likeliest for word in words)))
+        return scored
 
     def _read(self, lines: Iterable[str]) -> dict[str, list[SpanInText]]:
-        """The words of each line and, last, its end."""
+        """Return the words of each line and, last, its end."""
         texts = list(dict.fromkeys(lines))
-        found: dict[str, list[SpanInText]] = {text: [] for text in texts}
+        spans: dict[str, list[SpanInText]] = {text: [] for text in texts}
         for words in self.reader.read(texts):
             # Of subwords only the rolling log p is asked, for which no word need be likeliest.
             rank = words.expected.rank if words.expected else np.zeros(len(words.form))
             columns = zip(words.start, words.end, -words.nats, rank == 1, strict=True)
             for number, place in zip(words.sentence, columns, strict=True):
-                found[texts[number]].append(SpanInText(*(value.item() for value in place)))
-        return found
+                spans[texts[number]].append(SpanInText(*(value.item() for value in place)))
+        return spans
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that hold words, and where they begin."""
+    """Yield the lines that hold words, and where they begin."""
     start = 0
     for line in text.split("\n"):
         if line.strip():
@@ -86,8 +87,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _behind(text: str, border: int, read: dict[str, list[SpanInText]]) -> Iterator[SpanInText]:
-    """The words after a border, and the ends of lines that other lines follow."""
+def _continuation(
+    text: str, border: int, read: dict[str, list[SpanInText]]
+) -> Iterator[SpanInText]:
+    """Yield the words after a border, and the ends of lines that other lines follow."""
     for first, line in _lines(text):
         *words, end = read[line]
         for word in words:

@@ -8,14 +8,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.pipeline.ask.expectations import ReadWords, SentenceReader
+from accord.pipeline.ask.reader import Reader, ReadWords
 from accord.pipeline.ask.scorer import load
-from accord.pipeline.base.names import END
 
 Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
 
@@ -24,7 +22,7 @@ class AccordScorer:
     """Scores sentences: a string or several, always answered by a list."""
 
     def __init__(self, run: str | Path | None = None, model: str | None = None):
-        self.reader = SentenceReader(load(run, model))
+        self.reader = Reader(load(run, model), ())
 
     def sequence_score(
         self,
@@ -34,10 +32,10 @@ class AccordScorer:
         base_two: bool = False,
         eos_token: bool = False,
     ) -> list[float]:
-        """Reduce the log-probabilities of a sentence's words, by default to their mean."""
+        """Return the reduced log-probabilities of each sentence's words, by default their mean."""
         scored = self.token_score(batch, prob=prob, base_two=base_two, eos_token=eos_token)
         numbers = [[score for _, score in words] for words in scored]
-        return [reduction(torch.tensor(each, dtype=torch.float64)) for each in numbers]
+        return [reduction(torch.tensor(scores, dtype=torch.float64)) for scores in numbers]
 
     def token_score(
         self,
@@ -48,18 +46,17 @@ class AccordScorer:
         rank: bool = False,
         eos_token: bool = False,
     ) -> list[Scored]:
-        """Each token with its log-probability in nats, or another measure, and its rank."""
+        """Return each token with its log-probability in nats, or another measure, and its rank."""
         number = _number(surprisal, prob, base_two)
         if rank:
             self.reader.expect_ranks()
-        found = []
+        scored = []
         for _, words, places in self._sentences(batch, eos_token):
-            tokens = [END if words.is_end[at] else words.form[at] for at in places]
-            columns = [tokens, [number(words.nats[at]) for at in places]]
+            columns = [[words.form[at] for at in places], [number(words.nats[at]) for at in places]]
             if rank:
                 columns.append([int(words.expected.rank[at]) for at in places])
-            found.append([*zip(*columns, strict=True)])
-        return found
+            scored.append([*zip(*columns, strict=True)])
+        return scored
 
     def word_score(
         self,
@@ -68,9 +65,9 @@ class AccordScorer:
         prob: bool = False,
         base_two: bool = False,
     ) -> list[list[tuple[str, float]]]:
-        """Each word as written, with the sum over its tokens; punctuation stands alone."""
+        """Return each word as written with the sum over its tokens; punctuation stands alone."""
         number = _number(surprisal, prob, base_two)
-        found = []
+        scored = []
         for text, words, places in self._sentences(batch):
             joined = []
             for at in places:
@@ -79,18 +76,18 @@ class AccordScorer:
                     joined[-1] = (joined[-1][0], end, joined[-1][2] + words.nats[at])
                 else:
                     joined.append((start, end, words.nats[at]))
-            found.append([(text[start:end], number(nats)) for start, end, nats in joined])
-        return found
+            scored.append([(text[start:end], number(nats)) for start, end, nats in joined])
+        return scored
 
     def _sentences(
         self, batch: str | Sequence[str], eos_token: bool = False
-    ) -> Iterator[tuple[str, ReadWords, np.ndarray]]:
-        """Each sentence, the words read with it, and the places of its own among them."""
+    ) -> Iterator[tuple[str, ReadWords, range]]:
+        """Yield each sentence, the words read with it, and the places of its own among them."""
         texts = [batch] if isinstance(batch, str) else list(batch)
         for words in self.reader.read(texts):
-            ends = np.flatnonzero(words.is_end)
-            for first, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
-                yield texts[words.sentence[end]], words, np.arange(first, end + eos_token)
+            for place in words.by_sentence():
+                own = range(place.start, place.stop - (not eos_token))
+                yield texts[words.sentence[place.start]], words, own
 
 
 def _number(surprisal: bool, prob: bool, base_two: bool) -> Callable[[float], float]:

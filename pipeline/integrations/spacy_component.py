@@ -10,7 +10,6 @@ A document is read sentence by sentence. If no component before has marked the s
 splits the text itself.
 """
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,16 +21,11 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
 from accord.corpora.segment import sentence_spans
-from accord.pipeline.ask.expectations import (
-    FEATURES,
-    ReadWords,
-    SentenceReader,
-    probabilities,
-)
+from accord.pipeline.ask.reader import BITS, FEATURES, Reader, ReadWords
 from accord.pipeline.ask.scorer import load
 
 NAME = "accord"
-ENTROPY = "entropy"
+ENTROPY, BITS_OF = "entropy", "bits"
 
 
 @Language.factory(NAME, default_config={"run": None, "model": None, "features": list(FEATURES)})
@@ -42,8 +36,10 @@ def make(
 
 
 class Surprisal:
+    """The component. The columns of a document's words lie in its `user_data`."""
+
     def __init__(self, run: str | Path | None, model: str | None, features: Sequence[str]):
-        self.reader = SentenceReader(load(run, model), list(features))
+        self.reader = Reader(load(run, model), list(features))
         Token.set_extension("surprisal", default=None, force=True)
         Token.set_extension("entropy", getter=_entropy, force=True)
         Token.set_extension("expect", getter=_expected_before, force=True)
@@ -53,55 +49,55 @@ class Surprisal:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], batch_size: int = 100) -> Iterator[Doc]:
-        """Documents read together, which is quicker."""
+        """Yield documents, which are read together: that is quicker."""
         for docs in minibatch(stream, batch_size):
-            spans = [(doc, *place) for doc in docs for place in _sentences(doc)]
-            texts = [doc.text[start:end] for doc, start, end in spans]
-            for doc in docs:
-                doc.user_data[NAME] = {}
-                for token in doc:
-                    token._.surprisal = None  # also of one that was read before
-            for words in self.reader.read(texts):
-                self._fill(spans, words)
+            spans = [(number, *span) for number, doc in enumerate(docs) for span in _sentences(doc)]
+            numbers = [number for number, _, _ in spans]
+            starts = [start for _, start, _ in spans]
+            parts: list[list[pd.DataFrame]] = [[] for _ in docs]
+            for words in self.reader.read([text for _, _, text in spans], starts=starts):
+                table = self._table(words)
+                number = np.array(numbers)[words.sentence[~words.is_end]]
+                for doc, rows in table.groupby(number):
+                    parts[doc].append(rows)
+            for doc, tables in zip(docs, parts, strict=True):
+                self._fill(doc, pd.concat(tables) if tables else pd.DataFrame())
             yield from docs
 
-    def _fill(self, spans: Sequence[tuple[Doc, int, int]], words: ReadWords) -> None:
-        """Give what was read to the tokens of each sentence and to its document."""
-        expected = probabilities(self.reader, words)
-        for number in np.unique(words.sentence):
-            doc, first, _ = spans[number]
-            at = np.flatnonzero((words.sentence == number) & ~words.is_end)
-            starts, ends = words.start[at] + first, words.end[at] + first
-            token_of = np.searchsorted([token.idx for token in doc], starts, side="right") - 1
-            for place, token in zip(at, token_of, strict=True):
-                before = doc[int(token)]._.surprisal or 0.0
-                doc[int(token)]._.surprisal = before + float(words.nats[place]) / math.log(2)
-            rows = {
-                "before": [doc.text[start:end] for start, end in zip(starts, ends, strict=True)],
-                "start": starts.tolist(),
-                "end": ends.tolist(),
-                **self._entropies(words, at),
-                **expected.iloc[at].to_dict("list"),
-            }
-            kept = doc.user_data[NAME]
-            for name, values in rows.items():
-                kept[name] = kept.get(name, []) + values
+    def _table(self, words: ReadWords) -> pd.DataFrame:
+        """Return the words with their places, bits and what was expected before them."""
+        columns = {"start": words.start, "end": words.end, BITS_OF: words.nats * BITS}
+        if words.expected is not None:
+            columns[ENTROPY] = words.expected.entropy * BITS
+            columns |= dict(zip(self.reader.values, words.expected.means.T, strict=True))
+        return pd.DataFrame(columns)[~words.is_end]
 
-    def _entropies(self, words: ReadWords, at: np.ndarray) -> dict[str, list[float]]:
-        if words.expected is None:
-            return {}
-        return {ENTROPY: (words.expected.entropy[at] / math.log(2)).tolist()}
+    def _fill(self, doc: Doc, table: pd.DataFrame) -> None:
+        """Give the words of a document to it, and to each token the bits of its words."""
+        for token in doc:
+            token._.surprisal = None  # also of a document that was read before
+        bits = table.pop(BITS_OF).tolist() if len(table) else []
+        columns = table.to_dict("list")
+        starts = columns.get("start", [])
+        tokens = np.searchsorted([token.idx for token in doc], starts, side="right") - 1
+        for number, surprisal in zip(tokens.tolist(), bits, strict=True):
+            token = doc[number]
+            token._.surprisal = (token._.surprisal or 0.0) + surprisal
+        text = doc.text
+        places = zip(starts, columns.get("end", []), strict=True)
+        doc.user_data[NAME] = {"before": [text[start:end] for start, end in places], **columns}
 
 
-def _sentences(doc: Doc) -> list[tuple[int, int]]:
-    """From where to where each sentence stands that holds more than spaces."""
+def _sentences(doc: Doc) -> list[tuple[int, str]]:
+    """Return where each sentence begins that holds more than spaces, and the sentence."""
+    text = doc.text  # made anew at each access
     known = doc.has_annotation("SENT_START")
-    places = [(s.start_char, s.end_char) for s in doc.sents] if known else sentence_spans(doc.text)
-    return [(start, end) for start, end in places if doc.text[start:end].strip()]
+    places = [(s.start_char, s.end_char) for s in doc.sents] if known else sentence_spans(text)
+    return [(start, text[start:end]) for start, end in places if text[start:end].strip()]
 
 
 def _row_of(token: Token) -> int | None:
-    """The row of the first word that begins in a token; None if none does."""
+    """Return the row of the first word that begins in a token; None if none does."""
     starts = token.doc.user_data.get(NAME, {}).get("start", [])
     row = bisect_left(starts, token.idx)
     begins = row < len(starts) and starts[row] < token.idx + max(len(token), 1)
@@ -116,7 +112,7 @@ def _entropy(token: Token) -> float | None:
 def _expected_before(token: Token) -> dict[str, float]:
     row = _row_of(token)
     columns = token.doc.user_data.get(NAME, {}).items()
-    return {} if row is None else {name: each[row] for name, each in columns if "=" in name}
+    return {} if row is None else {name: column[row] for name, column in columns if "=" in name}
 
 
 def _expected(doc: Doc) -> pd.DataFrame:

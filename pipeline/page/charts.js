@@ -4,10 +4,9 @@ const SERIES = 6, HEIGHT = 190, LEFT = 34, RIGHT = 14, TOP = 8, BOTTOM = 64, STE
 const CURVES = { Number: ["Sing", "Plur"], Gender: ["Fem", "Masc"], pos: null };
 
 function drawCharts(into, rows, at) {
-  const { values, followed } = rows[0].expected ?? {};
+  const { values } = rows[0].expected ?? {};
   if (!values) {
-    const said = followed ? say("too long", { count: written(followed) }) : say("no curves");
-    into.replaceChildren(make("p", { className: "help" }, said));
+    into.replaceChildren(make("p", { className: "help" }, say("no curves")));
     return;
   }
   const shown = Object.entries(CURVES).filter(([feature]) => values[feature]).map(([feature, wanted]) => {

@@ -23,23 +23,24 @@ async function update() {
   asking = new AbortController();
   const { signal } = asking, isNow = () => mine === turn;
   fillControls();
-  const slow = setTimeout(() => showProgress(true), AT_WORK);
+  const slow = setTimeout(() => (byId("at-work").hidden = false), AT_WORK);
+  const done = () => (byId("at-work").hidden = true);
   try {
-    const about = ask({ ask: "about", model: state.model }, { signal });
-    about.catch(() => {});
-    const rows = await readRows(signal, showDone);
+    const rows = await readRows(signal);
     if (!isNow()) return;
-    showProgress(false);
+    done();
     drawVerdict(rows, null);
-    tell(hintOf(rows[0], await about));
-    drawSwitches((await about).families);
-    await drawWhy(rows, isNow);
-    await Promise.all([drawExpected(rows, await about, signal, isNow), drawErrors(rows[0], signal, isNow), drawCard()]);
+    const about = await ask({ ask: "about", model: state.model }, signal);
+    tell(hintOf(rows[0], about));
+    drawSwitches(about.families);
+    await drawWhy(rows, signal, isNow);
+    await drawExpected(rows, about, signal, isNow);
+    await Promise.all([drawErrors(rows[0], signal, isNow), drawCard()]);
   } catch (error) {
     if (isNow() && error.name !== "AbortError") tell(error.message, true);
   } finally {
     clearTimeout(slow);
-    if (isNow()) showProgress(false);
+    if (isNow()) done();
   }
 }
 
@@ -52,19 +53,6 @@ function hintOf(row, about) {
   if (state.context === "text" && !about.documents) said.push(say("untrained"));
   if (row.answer.words.some((word) => word.spelled)) said.push(say("spelled words"));
   return said.join(" ");
-}
-
-function showProgress(isShown) {
-  byId("at-work").hidden = !isShown;
-  if (isShown) showDone();
-}
-
-function showDone() {
-  const read = shown.map(({ answer }) => answer.words.at(-1)?.end ?? 0).reduce((sum, each) => sum + each, 0);
-  const all = shown.map(({ text }) => text.length || 1).reduce((sum, each) => sum + each, 0);
-  const words = shown.reduce((sum, { answer }) => sum + answer.words.length, 0);
-  byId("progress").value = Math.min(1, read / all);
-  byId("done").textContent = words ? say("words read", { count: written(words), done: percent(Math.min(1, read / all)) }) : say("at work");
 }
 
 function fillControls() {
@@ -102,33 +90,38 @@ async function drawExpected(rows, about, signal, isNow) {
     drawCharts(byId("charts"), rows, state.at);
     return;
   }
-  await Promise.all(rows.map(async (row) => addExpectations(row, row.expected ?? await ask(expectQuestion(row), { signal }))));
+  await Promise.all(rows.map(async (row) => addExpectations(row, row.expected ?? await ask(expectQuestion(row), signal))));
   if (isNow()) drawCharts(byId("charts"), rows, state.at);
 }
 
 async function drawErrors(row, signal, isNow) {
-  const question = checkQuestion(row);
   if (!row.answer.words.some((word) => word.form)) {
     byId("suggested").replaceChildren(make("p", { className: "help" }, say("no text to check")));
     return;
   }
-  if (!answers.has(JSON.stringify(question))) drawCorrections(row, { suggestions: [] }, false);
   try {
-    const found = await ask(question, { signal, onPart: (part) => { if (isNow()) drawCorrections(row, part, false); } });
-    if (isNow()) drawCorrections(row, found, true);
+    const suggestions = []; // sentence by sentence, so that other questions have their turn
+    for (const sentence of row.answer.sentences) {
+      if (!answers.has(JSON.stringify(checkQuestion(row, sentence)))) drawCorrections(row, suggestions, false);
+      const found = await ask(checkQuestion(row, sentence), signal);
+      if (!isNow()) return;
+      const [first] = sentence;
+      suggestions.push(...found.suggestions.map((each) => ({ ...each, start: first + each.start, end: first + each.end })));
+    }
+    drawCorrections(row, suggestions, true);
   } catch (error) {
     if (isNow() && error.name !== "AbortError") byId("suggested").replaceChildren(make("p", { className: "help" }, error.message));
   }
 }
 
-async function drawWhy(rows, isNow) {
+async function drawWhy(rows, signal, isNow) {
   const { words } = rows[0].answer;
   const at = state.at === null ? null : Math.min(state.at, words.length - 1);
   byId("why").hidden = at === null;
   if (at === null) return;
   const places = rows.map((row) => placeIn(at, words, row.answer.words));
   const found = await Promise.all(rows.map((row, number) =>
-    ask(placeQuestion(row, places[number], otherWords(state))).catch((error) => ({ error: error.message }))));
+    ask(placeQuestion(row, places[number], otherWords(state)), signal).catch((error) => ({ error: error.message }))));
   if (!isNow()) return;
   const word = labelAt(rows[0], at);
   byId("why-title").textContent = word === GAP_MARK && !words[at].form ? say("why gap") : say("why", { word });
@@ -140,7 +133,7 @@ async function drawWhy(rows, isNow) {
   const chosenOnes = found.map((place) => place.asked?.[0] ?? place.best);
   const reach = reachOf(chosenOnes.filter(Boolean));
   const readings = await Promise.all(rows.map((row, number) => chosenOnes[number]
-    ? ask(readingsQuestion(row.model, (found[number].asked.length ? found[number].asked : [found[number].best]).map((each) => each.word))).catch(() => null) : null));
+    ? ask(readingsQuestion(row.model, (found[number].asked.length ? found[number].asked : [found[number].best]).map((each) => each.word)), signal).catch(() => null) : null));
   if (!isNow()) return;
   byId("cards").replaceChildren(...rows.map((row, number) => card(row, found[number], chosenOnes[number], reach, readings[number])));
 }
@@ -153,8 +146,6 @@ function card(row, place, choice, reach, found) {
     make("h3", {}, make("bdi", { lang: "fr" }, shownWord(choice.word)), name), readingsList(readings),
     scrolled(`${shownWord(choice.word)}, ${rowName(row)}`, termsTable(choice, row.off, reach, readings)));
 }
-
-const cut = (text, start, end) => [...text].slice(start, end).join(""); // by characters, emoji too
 
 // Put another word in a place: the sentence before stays, that after stands beside it.
 function replace(word, other) {
@@ -186,7 +177,7 @@ byId("example").onchange = () => {
   if (example) change({ ...START, model: state.model, lang: state.lang, ...example.state, beside });
 };
 document.querySelector("#about details").ontoggle = drawCard;
-document.querySelector("#expected details").ontoggle = () => { if (shown[0]?.isWhole) drawCharts(byId("charts"), shown, state.at); };
+document.querySelector("#expected details").ontoggle = () => { if (shown[0]) drawCharts(byId("charts"), shown, state.at); };
 byId("write").onclick = write;
 byId("save").onclick = save;
 byId("copy").onclick = async () => {

@@ -1,7 +1,7 @@
 // The words of each reading as buttons, coloured by surprisal; and tooltips.
 
 const byId = (id) => document.getElementById(id);
-const END_MARK = "⏎", GAP_MARK = "…", LONG = 1000; // words: a longer text is laid out part by part
+const END_MARK = "⏎", GAP_MARK = "…", LONG = 100; // words
 let shown = []; // the rows on screen, each with its element and buttons
 
 const keyOf = (row) => JSON.stringify(readQuestion(row));
@@ -13,57 +13,41 @@ function rowName(row) {
   return row.model + off;
 }
 
-// Rows that were on screen stay; others are drawn as their words come.
-async function readRows(signal, onPart) {
+// Rows that were on screen stay, others are drawn when their words come.
+async function readRows(signal) {
   const before = new Map(shown.map((row) => [row.key, row]));
-  shown = rowsOf(state).map((row) => {
+  const rows = await Promise.all(rowsOf(state).map(async (row) => {
     const key = keyOf(row), old = before.get(key);
     before.delete(key); // two rows of one text are two elements
-    return old?.isWhole ? Object.assign(old, row) : newRow(row, key);
-  });
-  const first = shown.every((row) => !row.isWhole);
-  const draw = () => { // elements that stay keep the focus
-    const there = [...byId("rows").children];
-    if (there.length !== shown.length || shown.some((row, place) => row.element !== there[place])) {
-      byId("rows").replaceChildren(...shown.map((row) => row.element));
-    }
-  };
-  if (!first) draw();
-  await Promise.all(shown.map(async (row) => {
-    if (row.isWhole) return;
-    row.answer = await ask(readQuestion(row), { signal, onPart: (answer) => {
-      if (signal.aborted) return;
-      if (!row.buttons.length) draw(); // what was on screen stays until the first words come
-      row.answer = answer;
-      addWords(row);
-      onPart();
-    } });
-    row.isWhole = true;
+    return old ? Object.assign(old, row) : newRow(row, key, await ask(readQuestion(row), signal));
   }));
+  signal.throwIfAborted();
+  shown = rows;
+  const there = [...byId("rows").children]; // elements that stay keep the focus
+  if (there.length !== shown.length || shown.some((row, place) => row.element !== there[place])) {
+    byId("rows").replaceChildren(...shown.map((row) => row.element));
+  }
   markPlaces();
   return shown;
 }
 
-function newRow(row, key) {
+function newRow(row, key, answer) {
   const name = make("p", { className: "name" });
   const words = make("div", { className: "words", role: "group", onkeydown: moveByKeys });
-  const element = make("div", { className: "row" }, name, words);
-  return { ...row, key, name, words, element, buttons: [], isWhole: false, answer: { words: [] } };
+  const made = { ...row, key, name, words, answer, buttons: [], element: make("div", { className: "row" }, name, words) };
+  addWords(made);
+  return made;
 }
 
-// The words that have come since; a line break of the text is one here.
+// The words as buttons; a line break of the text is one here.
 function addWords(row) {
-  const { words } = row.answer, from = row.buttons.length;
-  const part = make("span", { className: "part" });
-  const letters = from < words.length && row.text.includes("\n") ? [...row.text] : null;
-  for (let place = from; place < words.length; place += 1) {
-    const word = words[place], before = words[place - 1];
-    if (letters && before && letters.slice(before.end, word.start).includes("\n")) part.append(make("br"));
+  const { words } = row.answer, letters = row.text.includes("\n") ? [...row.text] : null;
+  words.forEach((word, place) => {
+    const before = words[place - 1];
+    if (letters && before && letters.slice(before.end, word.start).includes("\n")) row.words.append(make("br"));
     row.buttons.push(wordButton(row, place));
-    part.append(row.buttons[place], " ");
-  }
-  if (words.length > LONG) row.words.classList.add("long");
-  row.words.append(part);
+    row.words.append(row.buttons[place], " ");
+  });
 }
 
 function wordButton(row, place) {
@@ -140,7 +124,7 @@ function tipOf(element) {
   if (told) return { element: told, text: told.dataset.tip };
   const word = element.closest(".word");
   const row = word && shown.find((each) => each.buttons.includes(word));
-  return row?.isWhole ? { element: word, text: wordTip(row, row.buttons.indexOf(word)) } : null;
+  return row ? { element: word, text: wordTip(row, row.buttons.indexOf(word)) } : null;
 }
 
 function showTip(event) {

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from accord.errors import AccordError
 from accord.models.common.files import whole
-from accord.pipeline.page.questions import Models
-from accord.pipeline.page.reading import beginning_of
+from accord.pipeline.ask.texts import without_gap
+from accord.pipeline.page.answers import Models
 from accord.pipeline.page.server import document
 
 SEEDS = 3  # draws of new sentences that are kept
@@ -73,17 +73,16 @@ class SavedPage:
     def gather(self) -> Iterator[None]:
         """Answer everything, step by step, so that progress can be told."""
         for model, off in self.ways():  # one after the other: each takes its own tables
-            self.models.loaded(model).without(off).prepare()
             for lesson in self.lessons:
                 for text in filter(None, lesson):
                     self._text(model, text, off)
             yield
         for lesson in self.lessons:
-            for corrected in self._corrected(self.first, lesson.text):
+            for corrected in self._corrected(lesson.text):
                 self._text(self.first, corrected, [])
-                self._keep(ask="check", model=self.first, text=corrected)
+                self._suggestions(corrected)
             for seed in range(1, SEEDS + 1):
-                asked = {"start": beginning_of(lesson.text), "constraints": [], "seed": seed}
+                asked = {"start": without_gap(lesson.text), "constraints": [], "seed": seed}
                 self._keep(ask="write", model=self.first, **asked, off=[], context="")
             yield
 
@@ -112,12 +111,23 @@ class SavedPage:
             forms = [each["word"] for each in place["asked"] or [place["best"]]]
             self._keep(ask="readings", model=model, words=forms)
 
-    def _corrected(self, model: str, text: str) -> set[str]:
-        """The texts that accepting a suggestion makes, one of them and all."""
-        found = self._keep(ask="check", model=model, text=text).get("suggestions", [])
-        return {accepted(text, chosen) for chosen in ([each] for each in found)} | (
-            {accepted(text, found)} if found else set()
-        )
+    def _corrected(self, text: str) -> set[str]:
+        """Return the texts that accepting a suggestion makes, one of them and all."""
+        suggestions = self._suggestions(text)
+        choices = [[suggestion] for suggestion in suggestions] + [suggestions] * bool(suggestions)
+        return {accepted(text, chosen) for chosen in choices}
+
+    def _suggestions(self, text: str) -> list[dict[str, Any]]:
+        """Return the suggestions for all sentences of a text, at their places in it."""
+        way: dict[str, Any] = {"off": [], "context": ""}
+        read = self._keep(ask="read", model=self.first, text=text, **way)
+        return [
+            each | {"start": each["start"] + start, "end": each["end"] + start}
+            for start, end in read["sentences"]
+            for each in self._keep(ask="check", model=self.first, text=text[start:end])[
+                "suggestions"
+            ]
+        ]
 
     def _keep(self, **question: Any) -> Any:
         key = _key(**question)

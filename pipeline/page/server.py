@@ -16,11 +16,10 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from string import Template
-from typing import Any
 from urllib.parse import urlsplit
 
 from accord.pipeline.base.names import END
-from accord.pipeline.page.questions import Models
+from accord.pipeline.page.answers import Models
 
 SCRIPT = (  # its parts, in order
     "labels.js",
@@ -35,7 +34,7 @@ SCRIPT = (  # its parts, in order
 
 
 def document(models: Sequence[str], kept: object = None) -> str:
-    """The page for some models; the first is selected. With answers that are kept, it asks none."""
+    """Return the page for some models, the first selected; with kept answers it asks none."""
     given = {
         "models": list(models),
         "end": END,
@@ -52,7 +51,7 @@ def document(models: Sequence[str], kept: object = None) -> str:
 
 
 def policy() -> str:
-    """The Content-Security-Policy: this style, this script, questions to this server, no more."""
+    """Return the Content-Security-Policy: this style, this script, questions to this server."""
     return (
         f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())}; "
         f"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -68,7 +67,7 @@ def _script() -> str:
 
 
 def _in_html(value: object) -> str:
-    """JSON that ends no script element."""
+    """Return JSON that ends no script element."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
 
 
@@ -82,16 +81,14 @@ def _text(name: str) -> str:
 
 
 LOOPBACK = "127.0.0.1"
-LARGEST = 1 << 20  # bytes of a question
-WHOLE, PARTS = "/ask", "/parts"  # the answer at once, or as it comes
-TOLD = (ValueError, LookupError, OSError, RecursionError)  # errors that an asker is told
+LARGEST = 1 << 18  # bytes of a question: of the longest text, each character six
+TOLD = (ValueError, LookupError, OSError, RecursionError)  # errors that the page shows
 
 
 class PageServer(ThreadingHTTPServer):
     """Serves on an address until it is shut down; port 0 takes one that is free."""
 
     daemon_threads = True
-    request_queue_size = 128  # connections that may wait: a browser opens several at once
 
     def __init__(self, models: Models, host: str = LOOPBACK, port: int = 0):
         self.models = models
@@ -117,7 +114,7 @@ class PageServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def is_own(self, host: str | None) -> bool:
-        """Whether a request names this machine: by number, as localhost, or by --host."""
+        """Tell whether a request names this machine: by number, as localhost, or by --host."""
         try:
             name = urlsplit(f"//{host or ''}").hostname or ""
         except ValueError:  # a bracket that does not close
@@ -145,49 +142,23 @@ class Handler(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         is_json = self.headers.get_content_type() == "application/json"
-        if self.path not in (WHOLE, PARTS) or not is_json:
-            self._tell(HTTPStatus.BAD_REQUEST, f"expected JSON for {WHOLE} or {PARTS}")
+        if self.path != "/ask" or not is_json:
+            self._tell(HTTPStatus.BAD_REQUEST, "expected JSON for /ask")
         elif not length.isdecimal() or len(length) > len(str(LARGEST)) or int(length) > LARGEST:
             self._tell(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {LARGEST:,} bytes")
-        elif self.path == WHOLE:
+        else:
             self._answer(self.rfile.read(int(length)))
-        else:
-            self._answer_in_parts(self.rfile.read(int(length)))
 
-    def _answer(self, asked: bytes) -> None:
+    def _answer(self, question: bytes) -> None:
         try:
-            found = self.server.models.answer(json.loads(asked))
+            answer = self.server.models.answer(json.loads(question))
         except TOLD as error:
             self._tell(HTTPStatus.BAD_REQUEST, str(error))
         else:
-            self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
-
-    def _answer_in_parts(self, asked: bytes) -> None:
-        """A line of JSON for each part, as it is computed; an error is the last line."""
-        try:
-            parts = self.server.models.parts(json.loads(asked))
-            first = next(parts, {})
-        except TOLD as error:
-            self._tell(HTTPStatus.BAD_REQUEST, str(error))
-            return
-        self._begin(HTTPStatus.OK, "application/x-ndjson", {"Transfer-Encoding": "chunked"})
-        try:
-            self._send_line(first)
-            for part in parts:
-                self._send_line(part)
-        except ConnectionError:
-            raise
-        except TOLD as error:
-            self._send_line({"error": str(error)})
-        self.wfile.write(b"0\r\n\r\n")
-
-    def _send_line(self, part: dict[str, Any]) -> None:
-        line = json.dumps(part).encode() + b"\n"
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
-        self.wfile.flush()
+            self._send(HTTPStatus.OK, "application/json", json.dumps(answer).encode())
 
     def _refused(self) -> bool:
-        """Whether a request comes from another site or name; it is then answered with an error."""
+        """Refuse a request from another site or name; tell whether it was one."""
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         if self.server.is_own(host) and origin in (None, f"http://{host}"):
             return False
@@ -195,18 +166,14 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def _tell(self, status: HTTPStatus, message: str) -> None:
-        self.close_connection = True  # what was not read of the request is no further one
+        self.close_connection = True  # the unread rest of the request is no further one
         self._send(status, "application/json", json.dumps({"error": message}).encode())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
-        self._begin(status, kind, {"Content-Length": str(len(body))})
-        self.wfile.write(body)
-
-    def _begin(self, status: HTTPStatus, kind: str, length: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in {
             "Content-Type": f"{kind}; charset=utf-8",
-            **length,
+            "Content-Length": str(len(body)),
             "Content-Security-Policy": self.server.policy,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
@@ -215,9 +182,10 @@ class Handler(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, value)
         self.end_headers()
+        self.wfile.write(body)
 
-    def log_message(self, *said: object) -> None:
-        """Questions are not printed: what a person types is theirs."""
+    def log_message(self, *message: object) -> None:
+        """Print no questions: what a person types is theirs."""
 
 
 def _is_number(name: str) -> bool:

@@ -6,7 +6,7 @@ const state = { ...START, lang: navigator.language.startsWith("fr") ? "fr" : "en
 const answers = new Map(Object.entries(kept ? kept.answers : {}));
 const MOST_KEPT = 500;
 const CONTEXTS = ["", "text", "none"]; // the first is what the model was trained for
-const IN_PARTS = ["read", "check"]; // questions that are answered while a long text is read
+let queue = Promise.resolve(); // questions wait for each other, so that one of an earlier text is never asked
 
 function stateFrom(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
@@ -38,45 +38,29 @@ function rowsOf(shown) {
   return ways.flatMap((way, number) => texts.map((text) => ({ ...way, way: number, text })));
 }
 
-// The answer to a question. Of one that comes in parts, `onPart` is called with all that has come.
-async function ask(question, { signal, onPart } = {}) {
+// The answer to a question, unless it is aborted before its turn.
+function ask(question, signal) {
   const key = JSON.stringify(question);
-  if (answers.has(key)) {
-    onPart?.(answers.get(key));
-    return answers.get(key);
-  }
-  if (kept) throw new Error(say("not kept"));
-  const inParts = IN_PARTS.includes(question.ask);
-  let response;
-  try {
-    response = await fetch(inParts ? "parts" : "ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: key, signal });
-  } catch (error) {
-    throw error.name === "AbortError" ? error : new Error(say("no server"));
-  }
-  if (!response.ok) throw new Error(told((await response.json()).error));
-  const answer = inParts ? await joined(response, onPart) : await response.json();
-  if (answer.error) throw new Error(told(answer.error));
-  if (answers.size >= MOST_KEPT) answers.delete(answers.keys().next().value);
-  answers.set(key, answer);
+  const answer = answers.has(key) ? Promise.resolve(answers.get(key)) : queue.then(() => fetched(key, signal));
+  if (!answers.has(key)) queue = answer.catch(() => {});
   return answer;
 }
 
-// Parts, a line each, as one answer: lists grow, all else is replaced.
-async function joined(response, onPart) {
-  const whole = {}, lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (let read = await lines.read(); !read.done; read = await lines.read()) {
-    const found = (rest + read.value).split("\n");
-    rest = found.pop();
-    for (const line of found) {
-      for (const [key, value] of Object.entries(JSON.parse(line))) {
-        if (Array.isArray(value) && whole[key]) whole[key].push(...value);
-        else whole[key] = value;
-      }
-    }
-    if (found.length) onPart?.(whole);
+async function fetched(key, signal) {
+  signal?.throwIfAborted();
+  if (answers.has(key)) return answers.get(key);
+  if (kept) throw new Error(say("not kept"));
+  let response;
+  try {
+    response = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: key });
+  } catch {
+    throw new Error(say("no server"));
   }
-  return whole;
+  const answer = await response.json();
+  if (!response.ok) throw new Error(told(answer.error));
+  if (answers.size >= MOST_KEPT) answers.delete(answers.keys().next().value);
+  answers.set(key, answer);
+  return answer;
 }
 
 // The limits of a text are said in the language of the page.
@@ -89,7 +73,7 @@ function told(error) {
 const way = ({ model, text, off, context }) => ({ model, text, off, context });
 const readQuestion = (row) => ({ ask: "read", ...way(row) });
 const expectQuestion = (row) => ({ ask: "expect", ...way(row) });
-const checkQuestion = (row) => ({ ask: "check", model: row.model, text: row.text });
+const checkQuestion = (row, [start, end]) => ({ ask: "check", model: row.model, text: cut(row.text, start, end) });
 const readingsQuestion = (model, words) => ({ ask: "readings", model, words });
 function placeQuestion({ model, text, off, context }, at, others) {
   return { ask: "place", model, text, at, others, off, context };
@@ -106,6 +90,8 @@ function beginning(text) {
   }
   return text;
 }
+
+const cut = (text, start, end) => [...text].slice(start, end).join(""); // by characters, emoji too
 
 // Where the words of two sentences differ: what is common at both ends is left out.
 function difference(one, other) {

@@ -1,8 +1,7 @@
 // The other views: corrections, new sentences, the legend, the model's card, and the saved page.
 
 // Suspected errors of the first text: underlined above, and a line each with the odds and the reason.
-function drawCorrections(row, answer, isWhole) {
-  const { suggestions = [] } = answer;
+function drawCorrections(row, suggestions, isWhole) {
   row.buttons.forEach((button, place) => {
     const { start, end, form } = row.answer.words[place];
     button.classList.toggle("suspect", Boolean(form) && suggestions.some((each) => each.start < end && start < each.end));
@@ -10,9 +9,8 @@ function drawCorrections(row, answer, isWhole) {
   const lines = suggestions.map((each) => suggestionLine(each));
   const all = suggestions.length > 1 && canAccept(suggestions) ? make("button", { type: "button", onclick: () => accept(suggestions) }, say("accept all")) : null;
   const none = isWhole && !lines.length ? make("p", { className: "help" }, say("no errors")) : null;
-  const limit = answer.checked ? make("p", { className: "help" }, say("checked", { count: written(answer.checked) })) : null;
   const busy = isWhole ? null : make("p", { className: "help" }, say("looking"));
-  byId("suggested").replaceChildren(...[lines.length ? make("ul", {}, ...lines) : null, all, none, limit, busy].filter(Boolean));
+  byId("suggested").replaceChildren(...[lines.length ? make("ul", {}, ...lines) : null, all, none, busy].filter(Boolean));
 }
 
 function suggestionLine(each) {
@@ -137,16 +135,16 @@ async function savedPage() {
   }
   for (const row of shown) {
     const { words } = await keep(readQuestion(row));
-    const { followed } = await keep(expectQuestion(row));
+    await keep(expectQuestion(row));
     const about = await ask({ ask: "about", model: row.model });
     if (!about.explained) continue;
     const here = placeIn(state.at ?? 0, shown[0].answer.words, words);
-    for (const at of followed ? [here] : words.keys()) { // of a long text only what is on screen
+    for (const at of words.length > LONG ? [here] : words.keys()) { // of a long text only what is on screen
       const { asked } = await keep(placeQuestion(row, at, otherWords(state)));
       await keep(readingsQuestion(row.model, asked.map((each) => each.word)));
     }
   }
-  await keep(checkQuestion(shown[0])).catch(() => delete needed[JSON.stringify(checkQuestion(shown[0]))]);
+  for (const sentence of shown[0].answer.sentences) await keep(checkQuestion(shown[0], sentence));
   const page = await (await fetch(location.pathname)).text();
   const json = JSON.stringify({ state, answers: needed }).replaceAll("<", "\\u003c");
   return page.replace('id="kept">null<', () => `id="kept">${json}<`);

@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from accord import lexicon
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
-from accord.pipeline.ask.expectations import SentenceReader, by_name
-from accord.pipeline.ask.scorer import Scorer, tokens
-from accord.pipeline.ask.surprisal import BITS, LEXICON
+from accord.pipeline.ask.reader import BITS, Reader, ReadWords, by_name
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.surprisal import per_million
+from accord.pipeline.ask.texts import tokens
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.user_tables import read_table
@@ -127,32 +127,37 @@ def _rdata(path: Path) -> pd.DataFrame:
         return next(iter(rdata.read_rda(path).values()))
 
 
-def surprisal_of(scorer: Scorer, measured: Measured) -> np.ndarray:
-    """Bits of each item: as the first word of a sentence, or in its text; the sum of its words."""
-    reader = SentenceReader(scorer).of_surprisal()
-    if measured.texts is None:
-        parts = list(reader.read(measured.items))
-        item = np.concatenate([part.sentence[~part.is_end] for part in parts])
-        nats = np.concatenate([part.nats[~part.is_end] for part in parts])
-        return BITS * np.bincount(item, nats, len(measured.items))
+def surprisal_of(scorer: Scorer, measured: Measured, drop_spelled: bool = False) -> np.ndarray:
+    """Return the bits of each item: the sum of its words, in its text or in a sentence of its own.
+
+    With `drop_spelled`, an item that the character model spelled has NaN.
+    """
+    reader = Reader(scorer)
     bits = np.zeros(len(measured.items))
+
+    def add(words: ReadWords, item: np.ndarray) -> None:
+        nats = np.where(words.spelled & drop_spelled, np.nan, words.nats)[~words.is_end]
+        np.add.at(bits, item, BITS * nats)
+
+    if measured.texts is None:
+        for words in reader.read(measured.items):
+            add(words, words.sentence[~words.is_end])
+        return bits
     for text in range(measured.texts.max() + 1):
         at = np.flatnonzero(measured.texts == text)
         words = [measured.items[place] for place in at]
         starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
         read = reader.read_text(" ".join(words))
-        item = np.searchsorted(starts, read.start[~read.is_end], side="right") - 1
-        bits[at] = BITS * np.bincount(item, read.nats[~read.is_end], len(words))
+        add(read, at[np.searchsorted(starts, read.start[~read.is_end], side="right") - 1])
     return bits
 
 
 def baseline(measured: Measured) -> dict[str, np.ndarray]:
     """Length in letters, log₁₀ of the frequency per million, both squared; the word before."""
     length = np.array([sum(map(str.isalnum, item)) for item in measured.items], float)
-    counts = lexicon.load([LEXICON], folder=folder_of, lowercase=True)
     # `l'homme` has the frequency of its longest word.
-    heads = [max(words, key=len, default="").lower() for words in tokens(measured.items)]
-    frequency = np.log10(np.asarray(counts.frequency(heads)) + RARE)
+    heads = [max(words, key=len, default="") for words in tokens(measured.items)]
+    frequency = np.log10(per_million(heads) + RARE)
     found = {"length": length, "frequency": frequency}
     if measured.texts is not None:
         found |= {f"previous_{name}": _before(each, measured.texts) for name, each in found.items()}
@@ -282,18 +287,22 @@ def norms(
     item: str | None = None,
     measure: str | None = None,
     text: str | None = None,
+    drop_spelled: bool = False,
 ) -> HeldAgainst:
     """What frequency and the surprisal of each model explain of a measure of people.
 
     `source` is the name of a published set (`NORM_SETS`) or the path of a table. With `text`, a
-    column that names the text of each word, words are read in their texts.
+    column that names the text of each word, words are read in their texts. `drop_spelled` leaves
+    out items that the character model of any of these models spelled.
     """
     measured = read_measured(source, item, measure, text)
     below = baseline(measured)
     bits = {
-        name or SURPRISAL: surprisal_of(scorer, measured)
+        name or SURPRISAL: surprisal_of(scorer, measured, drop_spelled)
         for name, scorer in by_name(models).items()
     }
+    if dropped := int(np.isnan(np.sum([*bits.values()], axis=0)).sum()):
+        say(f"norms: {counted(dropped, 'item')} left out, spelled by the character model")
     data = pd.DataFrame({"item": measured.items, "measure": measured.measure, **below})
     for name, each in bits.items():
         data[_column(name)] = each

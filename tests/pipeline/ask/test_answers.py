@@ -9,15 +9,15 @@ import pytest
 
 import accord
 from accord.models.common.registry import imported
-from accord.pipeline.ask.expectations import SentenceReader
 from accord.pipeline.ask.explain import Explainer, split
 from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.scorer import ANSWERS, Scorer
 from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.correct.correct import corrections
 from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.model.parts import Parts
-from accord.pipeline.page.questions import Models
+from accord.pipeline.page.answers import Models
 from accord.pipeline.study.agreement import accuracy, groups, judged
 
 SENTENCE = "La petite fille mange."
@@ -128,7 +128,7 @@ def of_spacy(scorer: Scorer) -> list:
     from accord.pipeline.integrations.spacy_component import Surprisal
 
     component = Surprisal(None, None, ["Number"])
-    component.reader = SentenceReader(scorer, ["Number"])
+    component.reader = Reader(scorer, ["Number"])
     doc = component(spacy.blank("fr")(TEXT))
     return [[token._.surprisal, token._.entropy, token._.expect] for token in doc]
 

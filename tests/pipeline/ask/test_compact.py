@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import accord
 from accord.models.common.weights import load_tensors
 from accord.models.data import Sentences
-from accord.pipeline.ask.expectations import expect
 from accord.pipeline.ask.explain import Explainer
 from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.reader import expect
 from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.cli.main import app

@@ -10,12 +10,7 @@ import pytest
 import accord
 from accord import corpora
 from accord.corpora.text import lines
-from accord.pipeline.ask.expectations import (
-    FeatureValues,
-    SentenceReader,
-    expect,
-    probabilities,
-)
+from accord.pipeline.ask.reader import FeatureValues, Reader, expect, probabilities
 from accord.pipeline.base.names import END
 
 TINY = Path(corpora.__file__).parent / "tiny.txt"
@@ -66,7 +61,7 @@ def test_a_probability_is_the_sum_over_all_words_of_the_vocabulary(scorers, mode
 
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn", "ngrams"])
 def test_values_sum_to_one_on_a_thousand_contexts(scorers, model):
-    reader = SentenceReader(scorers[model], FEATURES)
+    reader = Reader(scorers[model], FEATURES)
     text = [line.strip() for line in lines(TINY)][:150]
     tables = [probabilities(reader, words) for words in reader.read(text)]
     found = pd.concat(tables)

@@ -63,7 +63,11 @@ def test_the_right_label_is_worth_more_than_none_and_a_wrong_one(this):
     table = perplexities(load(this.folder), "genre").set_index("genre")
     assert [*table.index] == ["loud", "plain", "all"]
     assert (table["right"] < table["none"]).all() and (table["none"] < table["wrong"]).all()
-    shown = CliRunner().invoke(app, ["condition", "--run", str(this.folder)]).output
+    shown = (
+        CliRunner()
+        .invoke(app, ["score", "test", "--labels", "genre", "--run", str(this.folder)])
+        .output
+    )
     assert all(f"{value:,.1f}" in shown for value in table["wrong"])
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.ask.expectations import SentenceReader
+from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.regions import StimulusRegions
 from accord.pipeline.ask.surprisal import MEASURES, surprisal
 from accord.pipeline.cli.main import app
@@ -125,7 +125,7 @@ def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
     table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
     assert "surprisal" in table and "rank" not in table
     with pytest.raises(ValueError, match="expected a model over words"):
-        SentenceReader(spelling, ["Number"])
+        Reader(spelling, ["Number"])
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ def test_the_gap_is_explained_in_the_same_words():
     commands = get_command(app).commands
     helps = {commands[name].loaded().params[0].help for name in ASKING}
     assert len(helps) == 1
-    assert "The … (or ...) at its end stands for the next word" in helps.pop()
+    assert "A … (or ...) behind a blank at its end stands for the next word" in helps.pop()
 
 
 @pytest.mark.parametrize("command", ASKING)

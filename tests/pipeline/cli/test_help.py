@@ -66,7 +66,6 @@ ASKED = {  # what else each command wants to be told, but for those that need a 
     "explain": ["chat"],
     "vectors": ["chat"],
     "generate": [],
-    "condition": [],
 }
 
 

@@ -64,8 +64,7 @@ def corrector(trained, request):
 
 
 def log_p(scorer, *sentences):
-    scored = scorer.score_words([*map(scorer.cased, sentences)])
-    return [sum(word.log_p for word in words) for words in scored]
+    return scorer.log_p([*map(scorer.cased, sentences)]).tolist()
 
 
 def test_candidates_sound_the_same_or_agree_otherwise(corrector):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import accord
-from accord.pipeline.page.questions import Models
+from accord.pipeline.page.answers import Models
 from accord.pipeline.page.server import PageServer
 
 FLAGS = (

@@ -31,7 +31,7 @@ def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
         (tmp_path / "none", "is no trained model: expected"),
     ):
         done = CliRunner().invoke(app, ["page", "--run", str(folder), "--port", "0"])
-        assert done.exit_code == 1
+        assert done.exit_code != 0
         assert said in done.stderr
         assert not done.stdout  # no address of a page that cannot answer
 
@@ -65,17 +65,17 @@ ENDLESS = """
 import re, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from accord.pipeline.cli.main import app
-from accord.pipeline.page.questions import Read
+from accord.pipeline.page.answers import AskedModel
 
-parts = Read.parts
+read = AskedModel.read
 
-def endless(question, model):
-    if question.text == "endless":
+def endless(model, text: str):
+    if text == "endless":
         print("asked", flush=True)
         re.match("(?:a|a)*b", "a" * 99)  # of which no other thread gets a turn
-    return parts(question, model)
+    return read(model, text)
 
-Read.parts = endless
+AskedModel.read = endless
 app(sys.argv[1:])
 """
 
