@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.background import Unigram
-from accord.models.embedding import FeatureEmbedding
+from accord.models.encoder import FeatureEmbedding
 from accord.models.log_linear import LogLinear
 from accord.models.model import encoder
 from accord.models.phi import Features

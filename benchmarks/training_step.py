@@ -18,11 +18,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from accord.models.background import Unigram
+from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer
 from benchmarks.outputs import vocabulary

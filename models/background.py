@@ -1,132 +1,102 @@
-"""What a background answers; unigram and uniform backgrounds."""
+"""b(K, x), the mass of words before the features speak: unigram, uniform, cross-fitted n-grams."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.data import Sentences
-from accord.models.mass import checked_mass, log_sums
+from accord.models.data import END, Sentences, preceding
+from accord.models.ngrams import (
+    History,
+    Level,
+    NGramTables,
+    Table,
+    Tables,
+    check_text,
+    checked_mass,
+    count_after,
+    interpolated_tables,
+    kneser_ney_tables,
+    last_words,
+    log_sums,
+)
 from accord.models.phi import Features
 
-Chance = torch.Generator | None  # what a draw depends on; torch's own if none is given
-
-
-def needed(context: Tensor | None) -> Tensor:
-    """The contexts, which this background needs; an error if there are none."""
-    if context is None:
-        raise AccordError("context: expected those of the words, as b depends on them; got none")
-    return context
+# log B_s(K) as a sum: a term that counts in every state and, if asked for, the context's evidence.
+ClassTerms = tuple[Tensor, Tensor | None]
 
 
 class Background(nn.Module):
-    """The interface of every background.
+    """The interface of every background: four methods.
 
     `context` (N × n) is the result of `contexts` for the words before each word. A background that
     does not depend on it ignores it. Masses need not sum to one: the model normalises.
     """
 
-    is_static = False  # whether its masses are computed without waiting for a GPU, given `room`
-    is_of_parts = False  # whether it knows the whole signatures that a layer was trained with
-    room: int | None = None  # for entries that a batch adds up; None: as many as there are
-    starts: Tensor  # where the words of each signature begin among the members (S + 1)
-    in_order: Tensor | None  # the members, after their first use
+    is_static = False  # whether a GPU computes its masses without waiting for itself, given `room`
+    room: int | None = None  # for table entries that a batch adds up; None: as many as there are
 
     def __init__(self, features: Features):
         super().__init__()
-        self.of_word = features.signature
-        sizes = np.bincount(self.of_word, minlength=features.signature_count)
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        self.register_buffer("starts", torch.from_numpy(starts), persistent=False)
-        self.register_buffer("in_order", None, persistent=False)
-
-    @property
-    def members(self) -> Tensor:
-        """The words in the order of their signatures, computed on first use."""
-        if self.in_order is None:
-            self.in_order = torch.from_numpy(self._ordered()).to(self.starts.device)
-        return self.in_order
-
-    def _ordered(self) -> np.ndarray:
-        return np.argsort(self.of_word, kind="stable")
+        self.of_word, self.signature_count = features.signature, features.signature_count
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        """The context of every word of a text (N × n); by default none is needed and n is 0."""
+        """Return the context of every word of a text (N × n); by default n is 0."""
         return np.zeros((len(sentences.ids), 0), np.int64)
 
-    def entries(self, contexts: np.ndarray) -> int:
-        """Number of table entries added up for the masses in some contexts; by default 0."""
-        return 0
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        """Return log B_s = log Σ_{x∈s} b(K, x): (S), or (N × S) where it depends on the context.
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        """log B_s = log Σ_{x∈s} b(K, x): (S), or (N × S) where it depends on the context."""
-        raise NotImplementedError
-
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        """log B_s before the context speaks, of the shape of `class_mass`."""
-        return self.class_mass(context)
-
-    def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """log B_s without the context, and log B_s(K)/B_s, the evidence of the context.
-
-        Both are of the shape of `class_mass`. The evidence is 0 where there is no mass either way.
+        With `split`, return log B_s without the context, and the context's evidence
+        log B_s(K)/B_s; 0 where there is no mass either way.
         """
-        prior = self.class_prior(context)
-        return prior, (self.class_mass(context) - prior).nan_to_num(nan=0.0)
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        """log b(K, x) of some words in each context: (N × M)."""
         raise NotImplementedError
 
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        """log b(K, x) of every word in each context: (N × V), or (V) as in `class_mass`."""
-        words = torch.arange(len(self.of_word), device=self.starts.device)
-        return self.log_mass_of(words.expand(len(needed(context)), -1), context)
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        """Return log b(K, x) of words (N × M) in each context.
 
-    def fixed_shares(self) -> Tensor | None:
-        """log b(K, x)/B_s(K) of every word (V), where no context changes it."""
-        return None
+        Without words, return that of all words: (N × V), or (V) where no context changes it.
+        """
+        raise NotImplementedError
 
     def word_masses(self) -> np.ndarray:
-        """b of every word before a context speaks: (V)."""
+        """Return b of every word before a context speaks: (V)."""
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """How many numbers it holds: here one for each word."""
+        """Return the number of probabilities that it lists: here one for each word."""
         return len(self.of_word)
 
-    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
-        """A word of each given signature, with probability b(K, x)/B_s: (N).
+    def entries(self, contexts: np.ndarray) -> int:
+        """Return how many table entries the masses in some contexts add up."""
+        return 0
 
-        Here by an exponential race among the signature's words, right for any background: the
-        word with the largest b(K, x)/E, E ~ Exp(1), wins.
-        """
-        drawn = []
-        for row, signature in enumerate(signatures.tolist()):
-            words = self.members[self.starts[signature] : self.starts[signature + 1]]
-            of_row = None if context is None else context[[row]]
-            log_mass = self.log_mass_of(words.unsqueeze(0), of_row).squeeze(0)
-            race = torch.empty_like(log_mass).exponential_(generator=chance)
-            drawn.append(words[(log_mass - race.log()).argmax()])
-        return torch.stack(drawn)
-
-    def contenders(self, k: int) -> Tensor:
-        """Words that include the k likeliest ones in any context; by default all."""
-        return self.members
-
-    def regrouped(self, features: Features) -> "Background":
-        """The same b for words that are in other signatures."""
-        raise NotImplementedError
-
-    def check_made_for(self, features: Features) -> None:
-        made_for = len(self.of_word), len(self.starts) - 1
-        if made_for != (features.vocabulary_size, features.signature_count):
+    def check_features(self, features: Features) -> None:
+        """Validate that the masses are those of the words and signatures of Φ."""
+        sizes = len(self.of_word), self.signature_count
+        if sizes != (features.vocabulary_size, features.signature_count):
             raise AccordError(
                 f"background: expected one for {features.vocabulary_size} words in "
                 f"{features.signature_count} signatures, "
-                f"got one for {made_for[0]} words in {made_for[1]}"
+                f"got one for {sizes[0]} words in {sizes[1]}"
             )
+
+
+def required(context: Tensor | None) -> Tensor:
+    """Return the contexts of a background that depends on them; an error if there are none."""
+    if context is None:
+        raise AccordError("context: expected those of the words, as b depends on them; got none")
+    return context
+
+
+def split_terms(log_mass: Tensor, prior: Tensor) -> ClassTerms:
+    """Return the terms of log B_s(K) from it and from log B_s without the context."""
+    return prior, (log_mass - prior).nan_to_num(nan=0.0)
 
 
 class Unigram(Background):
@@ -142,66 +112,27 @@ class Unigram(Background):
 
     def __init__(self, features: Features, mass: np.ndarray):
         super().__init__(features)
-        mass = checked_mass(mass, features.vocabulary_size)
-        log_class_mass = log_sums(mass, features.signature, features.signature_count)
+        self.mass = checked_mass(mass, features.vocabulary_size)
+        log_class_mass = log_sums(self.mass, features.signature, features.signature_count)
         log_total = np.logaddexp.reduce(log_class_mass)
-        with np.errstate(divide="ignore"):  # the logarithm of no mass is −inf, as it should be
-            log_mass = np.log(mass) - log_total
+        with np.errstate(divide="ignore"):  # log 0 is −inf, as it should be
+            log_mass = np.log(self.mass) - log_total
         for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
-        self.mass = mass
-        self.cumulative: Tensor | None = None  # made when first drawn from
 
-    def _ordered(self) -> np.ndarray:
-        return np.lexsort((-self.mass, self.of_word))  # in a signature by falling mass
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        return self.log_sums, torch.zeros_like(self.log_sums) if split else None
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self.log_sums
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.log_mass[words]
-
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.log_mass
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        return self.log_mass if words is None else self.log_mass[words]
 
     def log_share(self) -> Tensor:
-        """log b(x)/B_s of every word: −inf of one without mass, also where s has none."""
+        """Return log b(x)/B_s of every word: −inf of one without mass, also where s has none."""
         of_signature = self.log_sums[torch.from_numpy(self.of_word).to(self.log_sums.device)]
         return (self.log_mass - of_signature).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
 
-    def fixed_shares(self) -> Tensor:
-        return self.log_share()
-
     def word_masses(self) -> np.ndarray:
         return self.mass
-
-    def regrouped(self, features: Features) -> "Unigram":
-        return Unigram(features, self.log_mass.exp().cpu().numpy())
-
-    def contenders(self, k: int) -> Tensor:
-        """The k heaviest words of each signature: the others have k before them always."""
-        positions = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
-        return self.members[positions[positions < self.starts[1:, None]]]
-
-    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
-        if self.cumulative is None:
-            self.cumulative = self._cumulative_shares()
-        lot = torch.rand(
-            len(signatures), dtype=torch.float64, device=signatures.device, generator=chance
-        )
-        # A little less than drawn: rounding must not carry a lot into the next signature.
-        drawn = torch.searchsorted(self.cumulative, signatures + lot * (1 - 1e-9), right=True)
-        return self.members[drawn]
-
-    def _cumulative_shares(self) -> Tensor:
-        """Signature s and the share of it up to each of its members, in one ascending row."""
-        signature = torch.arange(len(self.log_sums), device=self.starts.device)
-        signature = signature.repeat_interleave(self.starts.diff())
-        share = (self.log_mass[self.members] - self.log_sums[signature]).exp().nan_to_num()
-        total = torch.cat([share.new_zeros(1), share.cumsum(0)])
-        before = total[self.starts[:-1]]
-        whole = (total[self.starts[1:]] - before).clamp(min=torch.finfo(share.dtype).tiny)
-        return signature + (total[1:] - before[signature]) / whole[signature]
 
 
 class Uniform(Unigram):
@@ -209,3 +140,424 @@ class Uniform(Unigram):
 
     def __init__(self, features: Features):
         super().__init__(features, np.ones(features.vocabulary_size))
+
+
+WORDS_AT_ONCE = 1 << 20  # scored together
+
+
+class NGrams(nn.Module):
+    """Tables for contexts of 0, 1, 2… words, in torch.
+
+    The tables may hold several models. Each has its own root, a node of the empty context.
+    """
+
+    contexts_0: Tensor  # of the empty context
+    p_0: Tensor
+
+    def __init__(self, tables: Sequence[Table[np.ndarray]], words: int):
+        super().__init__()
+        self.words, self.order = words, len(tables)
+        for number, table in enumerate(tables):
+            for name, array in zip(Table._fields, table, strict=True):
+                tensor = torch.from_numpy(np.ascontiguousarray(array))
+                self.register_buffer(f"{name}_{number}", tensor, persistent=False)
+
+    @property
+    def tables(self) -> list[Table[Tensor]]:
+        """Return the tables by the length of their contexts."""
+        return [
+            Table(*(getattr(self, f"{name}_{number}") for name in Table._fields))
+            for number in range(self.order)
+        ]
+
+    def numpy(self) -> NGramTables:
+        """Return the same tables in numpy."""
+        tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in self.tables]
+        return NGramTables(tables, self.words)
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """Return log p of every word of every sentence in order, END included, in nats."""
+        device = self.p_0.device
+        context = torch.from_numpy(preceding(sentences, self.order - 1, END)).to(device)
+        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(device)
+        parts = zip(words.split(WORDS_AT_ONCE), context.split(WORDS_AT_ONCE), strict=True)
+        log_p = [self.p(self.nodes(part), word).log() for word, part in parts]
+        return torch.cat(log_p).cpu().numpy()
+
+    def distributions(self, nodes: Sequence[Tensor], dtype: torch.dtype = torch.float32) -> Tensor:
+        """Return p of every word after each context, given by its nodes: (N × V)."""
+        tables = self.tables
+        scales = self.scales(nodes)
+        p = tables[0].p.view(-1, self.words).to(dtype)[nodes[0]]
+        p *= scales[0].to(dtype).unsqueeze(1)
+        for table, node, scale in zip(tables[1:], nodes[1:], scales[1:], strict=True):
+            first = node * self.words  # the key of the context with word 0
+            bounds = torch.searchsorted(table.keys, torch.stack([first, first + self.words]))
+            # Row by row, as gathering all rows' entries at once takes twice the time.
+            for row, (start, end) in enumerate(bounds.T.tolist()):
+                listed = (table.p[start:end] * scale[row]).to(dtype)
+                p[row].scatter_(0, table.keys[start:end] - first[row], listed)
+        return p
+
+    def nodes(self, context: Tensor, root: Tensor | None = None) -> list[Tensor]:
+        """Return the node of each context's last 0, 1, 2… words, −1 where they are not listed.
+
+        Negative numbers stand for no word. The sentence start ends a context: no listed context
+        goes beyond it.
+        """
+        nodes = [context.new_zeros(len(context)) if root is None else root]
+        for length, table in enumerate(self.tables[1:], start=1):
+            oldest = context[:, -length] if length <= context.shape[1] else context.new_tensor(-1)
+            nodes.append(_find(table.contexts, nodes[-1], oldest, self.words))
+        return nodes
+
+    def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
+        """Return p(w | h) of words, each with its context, given by the nodes of its suffixes.
+
+        Nodes (N × 1) are those of all words of a row (N × M).
+        """
+        p = self.p_0[nodes[0] * self.words + words]
+        for table, node in zip(self.tables[1:], nodes[1:], strict=False):
+            place = _find(table.keys, node, words, self.words)
+            backoff = torch.where(node >= 0, table.backoff[node], 1)
+            p = torch.where(place >= 0, table.p[place], backoff * p)
+        return p
+
+    def scales(self, nodes: Sequence[Tensor]) -> list[Tensor]:
+        """Return the factor of each table in each context: Π γ of the longer contexts."""
+        scale = torch.ones_like(nodes[0], dtype=self.p_0.dtype)
+        scales = [scale]
+        for table, node in zip(self.tables[:0:-1], nodes[:0:-1], strict=True):
+            scale = scale * torch.where(node >= 0, table.backoff[node], 1)
+            scales.append(scale)
+        return scales[::-1]
+
+    def shorter_nodes(self, length: int, node: Tensor) -> list[Tensor]:
+        """Return the nodes of all shorter suffixes of each context, from the empty one."""
+        chain: list[Tensor] = []
+        for table in self.tables[length:0:-1]:
+            node = table.contexts[node] // self.words
+            chain.insert(0, node)
+        return chain
+
+
+def _find(keys: Tensor, node: Tensor, word: Tensor, words: int) -> Tensor:
+    """Return the place of each pair among sorted keys; −1 if it is missing or has a negative part.
+
+    A model may have no contexts of some length, hence no keys.
+    """
+    wanted = node * words + word
+    if not len(keys):
+        return torch.full_like(wanted, -1)
+    place = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
+    return torch.where((keys[place] == wanted) & (node >= 0) & (word >= 0), place, -1)
+
+
+def stacked(models: Sequence[NGramTables]) -> NGrams:
+    """Return several models in one set of tables; the root of each is its position."""
+    words = models[0].words
+    tables: Tables = []
+    shorter: np.ndarray = np.zeros(len(models), np.int64)
+    for same_length in zip(*(model.tables for model in models), strict=True):
+        sizes = [len(table.contexts) for table in same_length]
+        nodes: np.ndarray = np.cumsum(sizes) - sizes  # before those of each model
+        shifted = [
+            Table(t.contexts + parent * words, t.keys + node * words, t.p, t.backoff)
+            for t, parent, node in zip(same_length, shorter, nodes, strict=True)
+        ]
+        tables.append(Table(*map(np.concatenate, zip(*shifted, strict=True))))
+        shorter = nodes
+    return NGrams(tables, words)
+
+
+Smoothing = Callable[[Sequence[Level], np.ndarray], NGrams]
+
+
+def interpolated(levels: Sequence[Level], weights: Callable, base: np.ndarray) -> NGrams:
+    """Return the model p(w | h) = a(hw) + γ(h)·p(w | h′); `weights` returns a and γ of a level."""
+    return NGrams(interpolated_tables(levels, weights, base), levels[0].words)
+
+
+def kneser_ney(levels: Sequence[Level], base: np.ndarray) -> NGrams:
+    """Estimate modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM does."""
+    return NGrams(kneser_ney_tables(levels, base), levels[0].words)
+
+
+Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
+ROUNDING = 1e-12  # rounding error of sums in double precision
+FOLDS = 10  # parts of the training text, each read with the n-grams of all others
+
+
+class NGramBackground(Background):
+    """b(K, x) = p(x | h) of an n-gram model, h being the last words of K, or another history.
+
+    The mass of a signature obeys the model's own recursion,
+
+        B_s(h) = Σ_{x∈s} a(hx) + γ(h)·B_s(h′),    a(hx) = p(x | h) − γ(h)·p(x | h′),
+
+    a(hx) being 0 where hx is not listed. The sums over listed x are made once, so a context costs
+    the signatures and the few that were seen after its last words, never the vocabulary.
+
+    In training, a text that the n-grams were counted on would find itself in them, and the network
+    would learn to trust them blindly. Therefore `learn` cross-fits: it also counts the text without
+    each of its FOLDS parts, and in training a sentence is read with the tables that lack its part.
+    That is exact for every smoothing, discounts and all. Leaving out one occurrence at a time would
+    not be: of a word that comes twice in a sentence, the other occurrence would remain.
+    """
+
+    is_static = True
+    log_unigram: Tensor  # log B_s of the empty context, in the whole text and without each part
+    # Those of `_SeenContexts`:
+    seen_nodes: Tensor
+    seen_starts: Tensor
+    seen_signatures: Tensor
+    seen_added: Tensor
+
+    def __init__(
+        self,
+        features: Features,
+        ngrams: NGrams,
+        history: History | None = None,
+        masses: np.ndarray | None = None,
+    ):
+        """`masses` are those of words without context, by default the n-grams' own."""
+        super().__init__(features)
+        self.is_plain = history is None
+        self.history = history or partial(last_words, reach=ngrams.order - 1)
+        if ngrams.words != features.vocabulary_size:
+            raise AccordError(
+                f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
+            )
+        self.ngrams, self.masses = ngrams, masses
+        self.folds = len(ngrams.contexts_0) - 1
+        signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
+        unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signature_count)
+        unigram.index_add_(1, signature, ngrams.p_0.view(self.folds + 1, -1))
+        seen = _seen(ngrams, signature, features.signature_count)
+        for name, tensor in seen._asdict().items():
+            self.register_buffer(f"seen_{name}", tensor, persistent=False)
+        log_unigram = unigram.log().to(seen.added.dtype)
+        self.register_buffer("log_unigram", log_unigram, persistent=False)
+
+    @classmethod
+    def learn(
+        cls,
+        features: Features,
+        texts: Sequence[Sentences],
+        order: int,
+        smoothing: Smoothing,
+        prior: Prior,
+        folds: int = FOLDS,
+        history: History | None = None,
+    ) -> "NGramBackground":
+        """Learn from the texts of the network's training; without folds, only for scoring.
+
+        Each text is divided by itself, so that the network may read one after the other. Words that
+        the texts lack share the discounted mass in proportion to their prior mass. Every part has
+        its own: a word that only the left-out part has is unseen. The tables without a part keep
+        the contexts of this part alone, as no other sentence is read with them.
+        """
+        words = features.vocabulary_size
+        columns = history or partial(last_words, reach=order - 1)
+        models, masses = [], []
+        for part, text in enumerate(lacking(texts, folds)):
+            check_text(text, order, words)
+            levels = count_after(text.ids, columns(text), words)
+            counts = np.bincount(text.ids, minlength=words)
+            masses.append(prior(counts))
+            model = smoothing(levels, _base(counts, masses[-1])).numpy()
+            if part:
+                left_out = joined([each.chosen(each.parts(folds) == part) for each in texts])
+                model = model.restricted(_rows(columns(left_out), len(left_out.ids), model.order))
+            models.append(model)
+        return cls(features, stacked(models), history, masses[0])
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        """Return the nodes of the last 0, 1, 2… words before each word, −1 where not listed.
+
+        The first is the root: in training that of the tables which lack the word's own part.
+        """
+        rows = _rows(self.history(sentences), len(sentences.ids), self.ngrams.order)
+        root = torch.zeros(len(rows), dtype=torch.long)
+        if training and self.folds:
+            fold = np.repeat(sentences.parts(self.folds), sentences.lengths)
+            root = torch.from_numpy(fold)
+        device = self.log_unigram.device
+        nodes = self.ngrams.nodes(torch.from_numpy(rows).to(device), root.to(device))
+        return torch.stack(nodes, dim=1).cpu().numpy()
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        context = required(context)
+        seen, log_mass = self._seen_after(context), self.log_unigram[context[:, 0]]
+        sums = seen.sums(like=log_mass)
+        at_seen = sums.view(-1)[seen.positions]
+        if not split:
+            log_mass.add_(seen.log_scale)
+            flat = log_mass.view(-1)  # a position that comes twice is set to one value twice
+            flat[seen.positions] = _log_sum(flat[seen.positions], at_seen)
+            return log_mass.float(), None
+        # The evidence differs from log γ only where a signature was seen: only there it is summed.
+        backed_off = log_mass.view(-1)[seen.positions] + seen.log_scale.view(-1)[seen.row]
+        evidence = sums
+        evidence.view(-1)[seen.positions] = (_log_sum(backed_off, at_seen) - backed_off).nan_to_num(
+            nan=0.0
+        )
+        return log_mass.float(), evidence.add_(seen.log_scale).float()
+
+    def _seen_after(self, context: Tensor) -> "_SeenAfter":
+        scales = torch.stack(self.ngrams.scales(context.unbind(1)), dim=1)
+        longer = context[:, 1:]
+        node = longer + self.seen_nodes
+        start = self.seen_starts[node]
+        end = torch.where(longer >= 0, self.seen_starts[node + 1], start)
+        row, entry = rows_of(start.flatten(), end.flatten(), self.room)
+        exact = self.seen_added.dtype
+        added = self.seen_added[entry] * scales[:, 1:].flatten().to(exact)[row]
+        if self.room is not None:
+            added = added.masked_fill(entry < 0, 0)
+        row = row // max(1, longer.shape[1])
+        positions = row * self.log_unigram.shape[1] + self.seen_signatures[entry]
+        return _SeenAfter(scales[:, :1].log().to(exact), row, positions, added)
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        context = required(context)
+        if words is None:
+            return self.ngrams.distributions(context.unbind(1)).log()
+        return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
+
+    def word_masses(self) -> np.ndarray:
+        if self.masses is not None:
+            return self.masses
+        return self.ngrams.p_0.view(self.folds + 1, -1)[0].cpu().numpy()
+
+    @property
+    def size(self) -> int:
+        """Return the number of n-grams."""
+        return sum(len(table.keys) for table in self.ngrams.tables)
+
+    def entries(self, contexts: np.ndarray) -> int:
+        longer = contexts[..., 1:]
+        first, sizes = self._sizes
+        return int(sizes[(longer + first)[longer >= 0]].sum())
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The number of nodes before those of each length, and the entries of each node."""
+        return self.seen_nodes.cpu().numpy(), self.seen_starts.diff().cpu().numpy()
+
+
+class _SeenAfter(NamedTuple):
+    """The mass that the contexts of a batch add to signatures, one entry for each length."""
+
+    log_scale: Tensor  # of the unigram in each context (N × 1)
+    row: Tensor  # of each entry in the batch
+    positions: Tensor  # of each entry among the N × S
+    added: Tensor
+
+    def sums(self, like: Tensor) -> Tensor:
+        """Return the sum over all lengths, 0 where nothing is added: (N × S)."""
+        sums = torch.zeros_like(like)
+        sums.view(-1).index_add_(0, self.positions, self.added)
+        return sums
+
+
+class _SeenContexts(NamedTuple):
+    """Σ_{x∈s} a(hx) of every context h that is not empty and every signature s seen after it."""
+
+    nodes: Tensor  # number of nodes before those of each length, from 1
+    starts: Tensor  # of each node's entries, the nodes of all lengths in a row; and their end
+    signatures: Tensor
+    added: Tensor  # in double precision where some are negative, and B_s a difference
+
+
+def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _SeenContexts:
+    sizes, starts, of_entry, added, entries = [0], [], [], [], 0
+    for length, table in enumerate(ngrams.tables[1:], start=1):
+        node, word = table.keys // ngrams.words, table.keys % ngrams.words
+        below = ngrams.p(ngrams.shorter_nodes(length, node), word)
+        more = table.p - table.backoff[node] * below
+        pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
+        added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more))
+        of_entry.append((pairs % signatures).int())
+        first = torch.arange(len(table.contexts), device=pairs.device) * signatures
+        starts.append(torch.searchsorted(pairs, first) + entries)
+        sizes.append(sizes[-1] + len(first))
+        entries += len(pairs)
+    end = signature.new_tensor([entries])
+    more = torch.cat(added) if added else ngrams.p_0.new_empty(0)
+    return _SeenContexts(
+        signature.new_tensor(sizes[:-1]),
+        torch.cat([*starts, end]),
+        torch.cat(of_entry) if of_entry else signature.new_empty(0).int(),
+        more.float() if bool((more > -ROUNDING).all()) else more,
+    )
+
+
+def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:
+    """Return the row of every position from its start up to its end, and the positions.
+
+    With `room` the result has this length, so that no GPU is waited for; unused entries are −1.
+    """
+    sizes = ends - starts
+    if room is not None:
+        place, stops = torch.arange(room, device=sizes.device), sizes.cumsum(0)
+        row = torch.searchsorted(stops, place, right=True).clamp(max=len(sizes) - 1)
+        places = starts[row] + place - (stops - sizes)[row]
+        return row, torch.where(place < stops[-1], places, -1)
+    row = torch.repeat_interleave(sizes)
+    shift = starts - (sizes.cumsum(0) - sizes)
+    return row, torch.arange(len(row), device=row.device) + shift[row]
+
+
+def _log_sum(log_mass: Tensor, added: Tensor) -> Tensor:
+    """Return log(B + a), where a may be nearly −B; never less than the rounding error of B."""
+    mass = log_mass.exp()
+    return torch.maximum(mass + added, torch.finfo(mass.dtype).eps * mass).log()
+
+
+def _rows(columns: Iterable[np.ndarray], words: int, order: int) -> np.ndarray:
+    """Return the history of every word, the last column being the last to be dropped."""
+    rows = np.zeros((words, order - 1), np.int64)
+    for back, column in enumerate(columns, start=1):
+        rows[:, -back] = column
+    return rows
+
+
+def joined(texts: Sequence[Sentences]) -> Sentences:
+    """Return several texts as one."""
+    ids, lengths = (np.concatenate(parts) for parts in zip(*(t[:2] for t in texts), strict=True))
+    return Sentences(ids, lengths)
+
+
+def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
+    """Yield the texts as one, then without each of their parts."""
+    whole = joined(texts)
+    fold = np.concatenate([text.parts(max(folds, 1)) for text in texts])
+    yield whole
+    yield from (whole.chosen(fold != part) for part in range(1, folds + 1))
+
+
+def _base(counts: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Divide the prior mass among the words that do not occur, or among all if each occurs."""
+    unseen = np.where(counts == 0, mass, 0)
+    return unseen / unseen.sum() if unseen.any() else mass / mass.sum()
+
+
+class HistoryContext(NamedTuple):
+    """The arguments of a history."""
+
+    features: Features
+    texts: Sequence[Sentences]
+    order: int  # number of words, the predicted one included
+    smoothing: Smoothing
+    prior: Prior
+    folds: int  # parts of the texts, each read in training with the n-grams of all others
+    classes: np.ndarray | None = None  # the class of each word
+    factors: Mapping[str, np.ndarray] | None = None  # numbers of each word, 0 being END's alone
+
+
+def words(given: HistoryContext) -> NGramBackground:
+    """The last words."""
+    return NGramBackground.learn(
+        given.features, given.texts, given.order, given.smoothing, given.prior, given.folds
+    )

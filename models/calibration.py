@@ -8,11 +8,10 @@ import torch
 
 from accord.errors import AccordError
 from accord.models.data import Sentences
-from accord.models.log_linear import LogLinear, log_linear_of
+from accord.models.inference.torch_model import TorchModel
+from accord.models.log_linear import OCTAVES, Calibration, LogLinear, log_linear_of, log_share
 from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel
-from accord.models.signatures import OCTAVES, Calibration, share_in_class
-from accord.models.states import WORDS_AT_ONCE, states
 
 GOLDEN = (5**0.5 - 1) / 2
 LEAST, MOST = 0.5, 2.0  # 1/T is looked for between these
@@ -35,7 +34,7 @@ def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
     def loss(value: float) -> float:
         with torch.no_grad():
             sharpness.fill_(value)
-        return -float(model.score(valid).mean())
+        return -float(TorchModel(model).score(valid).mean())
 
     unchanged, best = loss(before), golden_section(loss, LEAST, MOST, SEARCHES)
     if not loss(best) < unchanged:
@@ -100,19 +99,18 @@ def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
 def _octaves(
     model: LanguageModel, output: LogLinear, calibration: Calibration, text: Sentences
 ) -> _Octaves:
-    words = torch.from_numpy(text.ids.astype(np.int64))
     p = np.zeros((len(text.ids), OCTAVES))
     shares = np.zeros((2, len(text.ids)))
-    for read in states(model, text):
-        parts = (torch.from_numpy(read.positions), read.h, read.context)
-        for at, h, context in zip(*(each.split(WORDS_AT_ONCE) for each in parts), strict=True):
-            asked = words[at].to(h.device).unsqueeze(1)
-            classes = output.classes(h, context)
-            of_octaves = classes.log_p.new_zeros(len(h), OCTAVES)
-            p[at] = of_octaves.index_add_(1, calibration.octave, classes.log_p.exp()).cpu()
-            log_mass = output.background.log_mass_of(asked, context)
-            of_class = classes.log_mass.expand(len(h), -1).gather(1, output.signature[asked])
-            shares[0, at] = share_in_class(log_mass, of_class).squeeze(1).cpu()
-            shares[1, at] = calibration.prior_share[asked.squeeze(1)].cpu()
+    for read in TorchModel(model).states(text):
+        positions = read.positions
+        words = torch.from_numpy(text.ids[positions].astype(np.int64)).to(read.h.device)
+        words, context = words.unsqueeze(1), torch.from_numpy(read.context).to(read.h.device)
+        scored = output.score_signatures(read.h, context)
+        of_octaves = scored.log_p.new_zeros(len(words), OCTAVES)
+        p[positions] = of_octaves.index_add_(1, calibration.octave, scored.log_p.exp()).cpu()
+        log_mass = output.background.log_mass_of(words, context)
+        of_class = scored.log_mass.expand(len(words), -1).gather(1, output.signature[words])
+        shares[0, positions] = log_share(log_mass, of_class).squeeze(1).cpu()
+        shares[1, positions] = calibration.prior_share[words.squeeze(1)].cpu()
     octave = calibration.octave[output.signature].cpu().numpy()[text.ids]
     return _Octaves(p, octave, shares)

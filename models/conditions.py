@@ -1,14 +1,51 @@
 """The outside condition C in K: labels of a sentence, such as its topic, or another sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.data import END, NO_WORD, ColumnShare, Sentences
-from accord.models.embedding import WordEmbedding
-from accord.models.model import Extra, Unconditioned
+from accord.models.encoder import WordEmbedding
+
+Extra = Mapping[str, Tensor]  # further inputs of words (T × B × k), by name
+NOTHING: Extra = {}
+
+
+class Unconditioned(nn.Module):
+    """The interface of conditions, and the empty one."""
+
+    has_fixed_shapes = True  # whether a CUDA graph can record it
+    given: Tensor | None  # the labels of sentences that bring none themselves
+
+    def __init__(self, sizes: Sequence[int], size: int):
+        super().__init__()
+        self.register_buffer("given", None, persistent=False)
+
+    @property
+    def width(self) -> int:
+        """Return the number of entries that the condition appends to h."""
+        return 0
+
+    def attach(self, embedding: WordEmbedding, width: int) -> None:
+        """Take note of how words are read, and of the width of h."""
+
+    def conditioned(self, sentences: Sentences) -> Sentences:
+        """Return sentences with everything that the condition reads of them."""
+        return sentences
+
+    def forward(self, words: Tensor, extra: Extra) -> Tensor:
+        """Return the condition c(K) of the words that are read: here it is empty."""
+        return words.new_empty(0)
+
+    def inputs(self, embedded: Tensor, c: Tensor) -> Tensor:
+        """Return words as the encoder reads them."""
+        return embedded
+
+    def outputs(self, h: Tensor, c: Tensor) -> Tensor:
+        """Return states as the output layer reads them."""
+        return h
 
 
 class Condition(Unconditioned):
@@ -22,8 +59,8 @@ class Condition(Unconditioned):
 
     reads_labels = True
     given: Tensor
-    first: Tensor  # of each kind, where its labels begin in c, less 1
-    sizes: Tensor  # how many labels there are of each kind
+    first: Tensor  # start of each kind's labels in c, less 1
+    sizes: Tensor  # the number of labels of each kind
 
     def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
         super().__init__(sizes, size)
@@ -38,26 +75,23 @@ class Condition(Unconditioned):
         self.register_buffer("sizes", numbers[1:], persistent=False)
         self.register_buffer("given", torch.zeros_like(numbers[1:]), persistent=False)
 
-    @property
-    def kinds(self) -> list[int]:
-        return self.sizes.tolist()
-
-    def read(self, embedded: Tensor, c: Tensor) -> Tensor:
+    def inputs(self, embedded: Tensor, c: Tensor) -> Tensor:
         return embedded + c @ self.weight
 
     def forward(self, words: Tensor, extra: Extra) -> Tensor:
-        """c beside each word that is read (T × B × L), from the labels of its sentence (… × k)."""
+        """Return c of each word that is read (T × B × L), from its sentence's labels (… × k)."""
         labels = extra.get("labels")
         if labels is None:
             labels = self.given.expand(*words.shape, -1)
         labels = self._checked(labels.long())
         if self.training and self.dropout:
             labels = labels * self._kept(words)
-        at = torch.where(labels > 0, labels + self.first, len(self.weight))
-        room = self.weight.new_zeros(*words.shape, len(self.weight) + 1)
-        return room.scatter_(2, at, 1.0)[..., :-1]
+        place = torch.where(labels > 0, labels + self.first, len(self.weight))
+        c = self.weight.new_zeros(*words.shape, len(self.weight) + 1)
+        return c.scatter_(2, place, 1.0)[..., :-1]
 
     def _checked(self, labels: Tensor) -> Tensor:
+        """Return the labels, if they are possible."""
         if labels.shape[2:] != self.sizes.shape:
             raise AccordError(
                 f"labels: expected one of each of {len(self.sizes)} kinds, got {labels.shape[2]}"
@@ -70,7 +104,7 @@ class Condition(Unconditioned):
         return labels
 
     def _kept(self, words: Tensor) -> Tensor:
-        """Whether each label is kept, the same for all words of a sentence: (T × B × k)."""
+        """Draw whether each label is kept, alike for all words of a sentence: (T × B × k)."""
         steps, columns = words.shape
         kinds = len(self.sizes)
         shape = steps + 1, self.share.of if self.share else columns, kinds
@@ -88,7 +122,7 @@ class Crossed(Condition):
     def width(self) -> int:
         return len(self.weight)
 
-    def beside(self, h: Tensor, c: Tensor) -> Tensor:
+    def outputs(self, h: Tensor, c: Tensor) -> Tensor:
         return torch.cat([h, c.to(h.dtype)], dim=2)
 
 
@@ -101,6 +135,8 @@ class Attended(Unconditioned):
     where the model is the one without a condition. A sentence without one before it attends to
     nothing, the zero vector; so does a share `dropout` of the sentences in training.
     """
+
+    has_fixed_shapes = False  # the number of different C depends on the words
 
     def __init__(self, sizes: Sequence[int], size: int, *, reach: int = 30, dropout: float = 0.2):
         super().__init__(sizes, size)
@@ -120,12 +156,12 @@ class Attended(Unconditioned):
         return sentences.with_before(self.reach)
 
     def forward(self, words: Tensor, extra: Extra) -> Tensor:
-        """The words of the sentence before, beside each word that is read: (T × B × n)."""
-        before = extra.get("before")
-        return words.new_full((*words.shape, 1), NO_WORD) if before is None else before.long()
+        """Return the words of the sentence before that of each word: (T × B × n)."""
+        previous = extra.get("before")
+        return words.new_full((*words.shape, 1), NO_WORD) if previous is None else previous.long()
 
-    def beside(self, h: Tensor, c: Tensor) -> Tensor:
-        """h_t, and the mean of C's states by attention: each different C is read once."""
+    def outputs(self, h: Tensor, c: Tensor) -> Tensor:
+        """Return h_t and the mean of C's states by attention; each different C is read once."""
         different, of_word = c.flatten(0, 1).unique(dim=0, return_inverse=True)
         is_word = different != NO_WORD
         if self.training and self.dropout:
@@ -134,5 +170,5 @@ class Attended(Unconditioned):
         states, _ = self.encoder(self.embedding[0](different.clamp(min=0)) * is_word.unsqueeze(2))
         scores = torch.einsum("nd,nkd->nk", self.query(h.flatten(0, 1)), states[of_word])
         weights = scores.masked_fill(~is_word[of_word], -torch.inf).softmax(dim=1).nan_to_num()
-        found = torch.einsum("nk,nkd->nd", weights, states[of_word])
-        return torch.cat([h, found.view(*h.shape[:2], -1).to(h.dtype)], dim=2)
+        mean = torch.einsum("nk,nkd->nd", weights, states[of_word])
+        return torch.cat([h, mean.view(*h.shape[:2], -1).to(h.dtype)], dim=2)

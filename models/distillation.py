@@ -16,12 +16,13 @@ from torch import Tensor
 
 from accord.errors import AccordError
 from accord.models.data import Sentences
+from accord.models.inference.interface import ReadStates
+from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel, Seen
 from accord.models.recipe import Recipe
 from accord.models.regularisers import LossTerm
-from accord.models.states import States, states
 
 LEAST_WEIGHT = 1e-3  # of a teacher: one that alone may teach a part is heard there
 
@@ -116,17 +117,17 @@ def teach(
     with those of the sentence itself they would be surer than of any other text.
     """
     recipe, output = student.recipe, log_linear_of(student)
-    signature, signatures = output.signature, len(output.background.starts) - 1
+    signature, signatures = output.signature, output.product.signature_count
     k = min(recipe.teachers.top, signatures)
     taught = TaughtText(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
     )
     may = np.stack([_may_teach(each.recipe, text, is_training_text) for each in teachers])
     weights = _weights(teachers, may, valid)
-    read = (
-        states(teacher, text, training=not (teacher.recipe.folds and is_training_text))
+    read = [
+        TorchModel(teacher).states(text, _contexts(teacher, text, is_training_text))
         for teacher in teachers
-    )
+    ]
     for at in zip(*read, strict=True):
         positions = at[0].positions  # the same for all, as they follow from the lengths
         shares = weights * may[:, positions]
@@ -156,16 +157,24 @@ def _weights(teachers: Sequence[LanguageModel], may: np.ndarray, valid: Sentence
             "teacher: expected some that have not read each part of the training text; all of "
             "these left a part out (train.folds), and some parts none of them did"
         )
-    tuned = likeliest_weights(np.stack([each.score(valid) for each in teachers]))
+    tuned = likeliest_weights(np.stack([TorchModel(each).score(valid) for each in teachers]))
     return np.maximum(tuned, LEAST_WEIGHT).astype(np.float32)[:, None]
 
 
-def _by_signature(teacher: LanguageModel, at: States, signature: Tensor, signatures: int) -> Tensor:
-    """p of the student's signatures, which a teacher of other features may not have: (N × S)."""
-    output = teacher.output
+def _contexts(teacher: LanguageModel, text: Sentences, is_training_text: bool) -> np.ndarray:
+    """Return the contexts of the teacher's background: in training those that it learned with."""
+    in_training = not (teacher.recipe.folds and is_training_text)
+    return teacher.contexts(teacher.as_read(text), in_training)
+
+
+def _by_signature(
+    teacher: LanguageModel, read: ReadStates, signature: Tensor, signatures: int
+) -> Tensor:
+    """Return p of the student's signatures, which may not be the teacher's: (N × S)."""
+    output, context = teacher.output, torch.from_numpy(read.context).to(signature.device)
     if isinstance(output, LogLinear) and torch.equal(output.signature, signature):
-        classes = output.classes(at.h, at.context)
-        if not classes.named.shape[1]:
-            return classes.log_p.exp()
-    p = output.log_prob(at.h, at.context).exp()
+        log_p = output.score_signatures(read.h, context).log_p
+        if log_p.shape[1] == signatures:  # no word is a class of its own
+            return log_p.exp()
+    p = output.log_prob(read.h, context).exp()
     return p.new_zeros(len(p), signatures).index_add_(1, signature, p)

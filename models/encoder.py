@@ -1,34 +1,312 @@
-"""Elman, GRU, LSTM and IRNN encoders, their layers, weight dropout and variational dropout.
-
-On a GPU a layer is a chain of small kernels, a few for each word, and two chains side by side take
-the time of the longer one. So a window is cut into parts, and while a layer reads one, the layer
-above reads the part before; gradients go back in the same way. The sums are those of layers that
-read one after the other.
-"""
+"""ψ and h_t: words read by their features; Elman, GRU, LSTM and IRNN layers, and their dropout."""
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from accord.models.data import ColumnShare, State
-from accord.models.gpu.kernels import current_stream, side_stream, use_stream
-from accord.models.gpu.unrolled_lstm import UnrolledLSTM
+from accord.errors import AccordError
+from accord.models.common.checks import check_words
+from accord.models.common.registry import Choice, parted
+from accord.models.data import ColumnShare, State, in_a_row
+from accord.models.parts import INPUTS
+from accord.models.phi import Features
 
-IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
-SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers
-ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
+PIECE = 64  # rows summed by one thread: else all would wait for the one feature of 6,000 signatures
+
+
+class FeatureProduct(nn.Module):
+    """W_s = Φ_s·W: each signature's row is the sum of its features' rows of W (F × E → S × E).
+
+    Sparse features are summed row by row. Dense ones, if there are any, are one product of
+    matrices, Φ_s·W = Φ_sparse·W_sparse + V_s·W_dense. The rows of words are never formed: a word
+    is looked up by its signature.
+    """
+
+    dense: Tensor | None  # V_s (S × D)
+
+    def __init__(self, features: Features):
+        super().__init__()
+        self.is_identity, self.feature_count = features.is_identity, features.feature_count
+        self.sparse_count, self.signature_count = features.sparse_count, features.signature_count
+        self.matrix = _Rows(features.indptr, features.indices, features.values)
+        for prefix, bags in zip(("", "transposed_"), self._both_ways(self.matrix), strict=True):
+            for name, array in bags._asdict().items():
+                self.register_buffer(prefix + name, array, persistent=False)
+        rows = features.vectors[features.vector] if features.dimensions else None
+        dense = None if rows is None else torch.from_numpy(rows)
+        self.register_buffer("dense", dense, persistent=False)
+
+    def forward(self, weight: Tensor, is_dense: Tensor | None = None) -> Tensor:
+        """Return Φ_s·W; `is_dense` (S × 1) scales the dense block of each signature."""
+        if self.is_identity:
+            return weight
+        rows = _BagSum.apply(weight[: self.sparse_count], self._bags, self._transposed)
+        return rows if self.dense is None else self._with_dense(rows, weight, self.dense, is_dense)
+
+    def of_signatures(
+        self, weight: Tensor, signatures: Tensor, is_dense: Tensor | None = None
+    ) -> Tensor:
+        """Return the rows of different signatures at the price of these rows (CPU only)."""
+        if self.is_identity:
+            return functional.embedding(signatures, weight)
+        bags = self._both_ways(self.matrix.chosen(signatures.numpy()))
+        rows = _BagSum.apply(weight[: self.sparse_count], *bags)
+        if self.dense is None:
+            return rows
+        is_dense = None if is_dense is None else is_dense[signatures]
+        return self._with_dense(rows, weight, self.dense[signatures], is_dense)
+
+    def _with_dense(
+        self, rows: Tensor, weight: Tensor, dense: Tensor, scale: Tensor | None
+    ) -> Tensor:
+        """Add the dense block to the rows of the sparse one."""
+        dense = dense if scale is None else dense * scale
+        with torch.autocast(weight.device.type, enabled=False):  # in the precision of the weights
+            return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
+
+    def transposed(self, rows: Tensor) -> Tensor:
+        """Return Φ_sᵀ·R: from one row per signature to one per feature (S × E → F × E)."""
+        if self.is_identity:
+            return rows
+        sums = _BagSum.apply(rows, self._transposed, self._bags)
+        if self.dense is None:
+            return sums
+        return torch.cat([sums, self.dense.to(rows.dtype).T @ rows])
+
+    def _both_ways(self, matrix: "_Rows") -> tuple["_Bags", "_Bags"]:
+        """Return rows of Φ as bags of features, and features as bags of these rows."""
+        by_feature = np.argsort(matrix.indices, kind="stable")
+        starts = np.searchsorted(matrix.indices[by_feature], np.arange(self.sparse_count))
+        row = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))[by_feature]
+        return (
+            _in_pieces(matrix.indices, matrix.indptr[:-1], matrix.values),
+            _in_pieces(row, starts, matrix.values[by_feature]),
+        )
+
+    @property
+    def _bags(self) -> "_Bags":
+        return _Bags(*(getattr(self, name) for name in _Bags._fields))
+
+    @property
+    def _transposed(self) -> "_Bags":
+        return _Bags(*(getattr(self, f"transposed_{name}") for name in _Bags._fields))
+
+
+class _Rows(NamedTuple):
+    """The sparse block of Φ, as `Features` has it."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+    def chosen(self, rows: np.ndarray) -> "_Rows":
+        starts, lengths = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        entries = in_a_row(starts, lengths)
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        return _Rows(ends, self.indices[entries], self.values[entries])
+
+
+class _Bags(NamedTuple):
+    """A sparse matrix by rows, its long ones cut into pieces."""
+
+    indices: Tensor
+    values: Tensor
+    pieces: Tensor  # start of each piece among the indices
+    starts: Tensor  # start of each bag among the pieces
+
+
+def _in_pieces(indices: np.ndarray, starts: np.ndarray, values: np.ndarray) -> _Bags:
+    """Cut bags into pieces of at most PIECE entries."""
+    lengths = np.diff(starts, append=len(indices))
+    pieces = np.maximum(1, -(-lengths // PIECE))  # of each bag, one for an empty one too
+    first = np.cumsum(pieces) - pieces
+    number = in_a_row(0, pieces)  # of each piece in its bag
+    cut = np.repeat(starts, pieces) + number * PIECE
+    # Copied by numpy: a network that is built without memory for its weights still has its Φ.
+    return _Bags(*(torch.from_numpy(np.array(part)) for part in (indices, values, cut, first)))
+
+
+class _BagSum(torch.autograd.Function):
+    """A sparse matrix times a dense one; its gradient is the same with the matrix transposed.
+
+    As both orientations are known, neither direction sorts or scatters: each is a plain sum over
+    bags of rows, faster than the gradient of `embedding_bag`.
+    """
+
+    @staticmethod
+    def forward(context, rows, bags, transposed):
+        context.bags = transposed, bags
+        return _bag_sum(rows, bags)
+
+    @staticmethod
+    def backward(context, gradient):
+        return _BagSum.apply(gradient, *context.bags), None, None
+
+
+def _bag_sum(rows: Tensor, bags: _Bags) -> Tensor:
+    sums = functional.embedding_bag(
+        bags.indices, rows, bags.pieces, mode="sum", per_sample_weights=bags.values.to(rows.dtype)
+    )
+    if len(bags.pieces) == len(bags.starts):
+        return sums
+    every_piece = torch.arange(len(sums), device=sums.device)
+    return functional.embedding_bag(every_piece, sums, bags.starts, mode="sum")
+
+
+def tied_weight(weight: nn.Parameter | None, width: int, size: int) -> nn.Parameter:
+    """Return the W to share, one row of `size` per feature; a random one if there is none."""
+    if weight is None:
+        return nn.Parameter(torch.empty(width, size).uniform_(-(size**-0.5), size**-0.5))
+    if tuple(weight.shape) != (width, size):
+        raise AccordError(
+            f"weight: expected {width} features × {size} to tie; got {tuple(weight.shape)}"
+        )
+    return weight
+
+
+class WordEmbedding(nn.Module):
+    """ψ(x) of words (…), as vectors (… × E)."""
+
+    weight: nn.Parameter  # a vector for each part that words are read by
+
+
+class FeatureEmbedding(WordEmbedding):
+    """ψ(x) = φ(x)·W: the sum of the rows of W that the word's features name.
+
+    Passed to the output layer, `weight` ties the two: one vector per feature serves to read a word
+    and to predict it. `dropout` leaves out whole features, rows of W, for a batch, and scales up
+    the others: Gal & Ghahramani's embedding dropout (2016), on features instead of words.
+    `vector_dropout` leaves out the dense block of that share of the signatures, for a batch: the
+    network cannot rely on a word's meaning to know what its form says.
+    """
+
+    signature: Tensor  # of every word (V)
+
+    def __init__(
+        self, features: Features, size: int, dropout: float = 0.0, vector_dropout: float = 0.0
+    ):
+        super().__init__()
+        self.product = FeatureProduct(features)
+        self.weight = tied_weight(None, features.feature_count, size)
+        self.dropout, self.vector_dropout = dropout, vector_dropout
+        self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
+
+    def forward(self, words: Tensor) -> Tensor:
+        check_words("words", words, len(self.signature))
+        signatures, weight, is_dense = self.signature[words], self._dropped(), self._dense_kept()
+        if words.device.type == "cpu":  # to know which rows are read, a GPU would be waited for
+            different, signatures = signatures.unique(return_inverse=True)
+            rows = self.product.of_signatures(weight, different, is_dense)
+        else:
+            rows = self.product(weight, is_dense)
+        return functional.embedding(signatures, rows)
+
+    def _dense_kept(self) -> Tensor | None:
+        """Return dropout factors of the signatures' vectors (S × 1); kept ones are scaled up."""
+        if not self.training or not self.vector_dropout or self.product.dense is None:
+            return None
+        kept = 1 - self.vector_dropout
+        return self.product.dense.new_empty(len(self.product.dense), 1).bernoulli_(kept).div_(kept)
+
+    def _dropped(self) -> Tensor:
+        """Return W without the features that are left out."""
+        if not self.training or not self.dropout:
+            return self.weight
+        kept = 1 - self.dropout
+        return self.weight * self.weight.new_empty(len(self.weight), 1).bernoulli_(kept).div_(kept)
+
+
+Psi = Features | np.ndarray  # other features of the same words, or the letters of each
+
+
+class WordsRead(NamedTuple):
+    """The arguments of an input."""
+
+    features: Features  # Φ
+    psi: Psi | None  # the input features, if they are not Φ
+    size: int
+    dropouts: dict[str, float]
+
+
+def embedding(
+    choice: Choice, features: Features, psi: Psi | None, size: int, *, tied: bool, **dropouts: float
+) -> WordEmbedding:
+    """Return ψ: of features, by default Φ's, of each word by itself, or of its letters."""
+    name, _ = parted(choice)
+    if name != "features" and tied:
+        raise AccordError(
+            f"input: {name} cannot be tied to an output over features; expected tied: false"
+        )
+    return INPUTS.make(choice, WordsRead(features, psi, size, dropouts))
+
+
+def features(read: WordsRead) -> FeatureEmbedding:
+    """Its features: φ, or ψ where it has others."""
+    phi = read.features
+    psi = phi if read.psi is None else read.psi
+    if not isinstance(psi, Features):
+        raise AccordError("psi: expected features of words, got their letters")
+    if psi.vocabulary_size != phi.vocabulary_size:
+        raise AccordError(
+            f"psi: expected {phi.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
+        )
+    return FeatureEmbedding(psi, read.size, **read.dropouts)
+
+
+def words(read: WordsRead) -> FeatureEmbedding:
+    """Which word it is: one-hot."""
+    one_hot = Features.one_hot(read.features.vocabulary_size)
+    return FeatureEmbedding(one_hot, read.size, **read.dropouts)
+
+
+def reads_letters(choice: Choice) -> bool:
+    """Return whether an input reads the letters of words."""
+    return INPUTS.part(parted(choice)[0]).about.get("reads") == "letters"
+
+
+class VariationalDropout(nn.Module):
+    """Drop the same units at every time step of a sequence (T × B × D), and scale up the others.
+
+    With `every_step`, each step drops its own units: the dropout of Srivastava et al. (2014).
+    """
+
+    def __init__(self, rate: float, every_step: bool = False):
+        super().__init__()
+        self.rate, self.every_step = rate, every_step
+        self.share: ColumnShare | None = None
+
+    def forward(self, sequence: Tensor) -> Tensor:
+        if not self.training or not self.rate:
+            return sequence
+        kept = 1 - self.rate
+        steps, columns, units = sequence.shape
+        shape = steps if self.every_step else 1, self.share.of if self.share else columns, units
+        scale = sequence.new_empty(shape).bernoulli_(kept).div_(kept)
+        return sequence * (scale[:, self.share.columns] if self.share else scale)
+
+
+class Encoder(nn.Module):
+    """From inputs (T × B × E) and a state to outputs (T × B × H) and the state after them."""
+
+    has_fixed_shapes = True  # whether a GPU need not know the words to compute a step
+
+    def initial_state(self, batch: int) -> State:
+        """Return the state before a text, for a number of columns."""
+        raise NotImplementedError
 
 
 class StackedLayer(nn.Module):
-    """The interface of a layer of a stack, beside `forward`."""
+    """The interface of a layer of a stack, in addition to `forward`."""
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
-        """The state before a text, for so many columns."""
+        """Return the state before a text, for a number of columns."""
         raise NotImplementedError
 
 
@@ -40,6 +318,28 @@ class Layers(nn.ModuleList, Generic[Layer]):
 
     def __iter__(self) -> Iterator[Layer]:
         return cast("Iterator[Layer]", super().__iter__())
+
+
+class Stacked(Encoder):
+    """Layers on top of each other, with variational dropout between them."""
+
+    layers: Layers[StackedLayer]
+    dropout: VariationalDropout
+
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        states = []
+        for number, (layer, layer_state) in enumerate(zip(self.layers, state, strict=True)):
+            inputs, layer_state = layer(self.dropout(inputs) if number else inputs, layer_state)
+            states.append(layer_state)
+        return inputs, tuple(states)
+
+    def initial_state(self, batch: int) -> State:
+        return tuple(layer.initial_state(batch) for layer in self.layers)
+
+
+IRNN_INPUT = 0.001  # deviation of the first input weights (Le et al. 2015)
+SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers
+ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
 class RecurrentLayer(StackedLayer):
@@ -67,7 +367,7 @@ class RecurrentLayer(StackedLayer):
         self.recurrent_bias = nn.Parameter(torch.empty(rows))
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(outputs**-0.5), outputs**-0.5)
-        if name == "irnn":  # as it was it stays, but for what is read
+        if name == "irnn":  # at first the state stays, but for the input
             nn.init.eye_(self.recurrent_weight)
             nn.init.zeros_(self.recurrent_bias)
             nn.init.zeros_(self.input_bias)
@@ -76,49 +376,32 @@ class RecurrentLayer(StackedLayer):
     def forward(
         self, inputs: Tensor, state: tuple[Tensor, ...], weights: list[Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Outputs and state. Parts of one sequence are read with the same `weights`."""
+        """Return outputs and state. Parts of one sequence are read with the same `weights`."""
         with in_full_precision(inputs.device.type):
-            inputs, *before = (each.to(self.recurrent_weight.dtype) for each in (inputs, *state))
-            outputs, *after = self.kernels[self.name](
+            inputs, *first = (part.to(self.recurrent_weight.dtype) for part in (inputs, *state))
+            outputs, *last = self.kernels[self.name](
                 inputs,
-                before if self.name == "lstm" else before[0],
+                first if self.name == "lstm" else first[0],
                 weights or self.weights(),
                 *SINGLE,
                 self.training,
                 False,  # one direction
                 False,  # time first
             )
-        return outputs, tuple(after)
-
-    def packed(self, inputs: Tensor, sizes: Tensor, state: Tensor) -> Tensor:
-        """The same for sequences of many lengths, the longest first; only real steps are computed.
-
-        The inputs (N × E) are those of all first steps, of all second ones and so on, of which
-        `sizes` has the numbers. Not for an LSTM, which has two states.
-        """
-        with in_full_precision(inputs.device.type):
-            inputs, state = (each.to(self.recurrent_weight.dtype) for each in (inputs, state))
-            weights = self.weights()
-            return self.kernels[self.name](
-                inputs, sizes, state, weights, *SINGLE, self.training, False
-            )[0]
-
-    def in_parts(self) -> "UnrolledLSTM | KernelInParts":
-        """The layer for reading one window part by part, in recorded steps."""
-        return UnrolledLSTM(*self._dropped()) if self.unrolls else KernelInParts(self)
-
-    @property
-    def unrolls(self) -> bool:
-        """Whether parts of a window are read word by word."""
-        return self.name == "lstm" and self.recurrent_weight.is_cuda
+        return outputs, tuple(last)
 
     def weights(self) -> list[Tensor]:
-        """The weights for the kernel, without the connections that are dropped in a sequence."""
-        weights = self._dropped()
-        return _in_one_piece(weights) if self.recurrent_weight.is_cuda else weights
+        """Return the kernel's weights, without the connections that are dropped in a sequence."""
+        weights = self.dropped_weights()
+        if not self.recurrent_weight.is_cuda:
+            return weights
+        sizes = [weight.numel() for weight in weights]  # in one piece: cuDNN copies them otherwise
+        pieces = torch.cat([weight.flatten() for weight in weights]).split(sizes)
+        return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
 
-    def _dropped(self) -> list[Tensor]:
-        recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
+    def dropped_weights(self) -> list[Tensor]:
+        """Return the weights in PyTorch's order, with dropout on the recurrent ones."""
+        recurrent = functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
         return [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
@@ -126,146 +409,33 @@ class RecurrentLayer(StackedLayer):
         return (zeros, zeros) if self.name == "lstm" else (zeros,)
 
 
-class KernelInParts:
-    """A layer whose kernel reads the parts of one window, all with the same connections dropped."""
-
-    def __init__(self, layer: RecurrentLayer):
-        self.layer, self.weights = layer, layer.weights()
-
-    def gates(self, inputs: Tensor) -> Tensor:
-        """The inputs themselves: the kernel computes the gates."""
-        return inputs
-
-    def __call__(
-        self, inputs: Tensor, state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        return self.layer(inputs, state, self.weights)
-
-
 @contextmanager
 def in_full_precision(device: str) -> Iterator[None]:
-    """Kernels in the precision of the weights, whatever autocast asks for.
+    """Run kernels in the precision of the weights, whatever autocast asks for.
 
-    On a GPU it would make the recurrence float16 even where it is asked for bfloat16, and gradients
-    through time leave the range of float16; on a CPU not every kernel has bfloat16. And oneDNN,
-    which PyTorch prefers there, has none made for ARM, where its own are up to twice as fast.
+    On a GPU, autocast to bfloat16 would run the recurrence in float16, and gradients through time
+    leave the range of float16; on a CPU not every kernel has bfloat16. And oneDNN, which PyTorch
+    prefers there, has no kernels for ARM, where PyTorch's own are up to twice as fast.
     """
-    before = torch.backends.mkldnn.enabled
-    torch.backends.mkldnn.enabled = before and not ON_ARM  # type: ignore[assignment]  # a property
+    was_enabled = torch.backends.mkldnn.enabled
+    torch.backends.mkldnn.enabled = was_enabled and not ON_ARM  # type: ignore[assignment]  # a property
     try:
         with torch.autocast(device, enabled=False):
             yield
     finally:
-        torch.backends.mkldnn.enabled = before
-
-
-def _in_one_piece(weights: list[Tensor]) -> list[Tensor]:
-    """The same weights side by side in memory: cuDNN's kernels copy them there otherwise."""
-    sizes = [weight.numel() for weight in weights]
-    pieces = torch.cat([weight.flatten() for weight in weights]).split(sizes)
-    return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
-
-
-class VariationalDropout(nn.Module):
-    """Drop the same units at every time step of a sequence (T × B × D), and scale up the others.
-
-    With `every_step`, each step drops units of its own: the dropout of Srivastava et al. (2014).
-    """
-
-    def __init__(self, rate: float, every_step: bool = False):
-        super().__init__()
-        self.rate, self.every_step = rate, every_step
-        self.share: ColumnShare | None = None
-
-    def forward(self, sequence: Tensor) -> Tensor:
-        if not self.training or not self.rate:
-            return sequence
-        kept = 1 - self.rate
-        steps, columns, units = sequence.shape
-        shape = steps if self.every_step else 1, self.share.of if self.share else columns, units
-        scale = sequence.new_empty(shape).bernoulli_(kept).div_(kept)
-        return sequence * (scale[:, self.share.columns] if self.share else scale)
-
-
-PARTS = 4  # of a window: each costs some kernels more, and the last one of a layer is waited for
-
-
-def read_in_parts(
-    layers: Sequence[RecurrentLayer], dropout: VariationalDropout, inputs: Tensor, state: State
-) -> tuple[Tensor, State]:
-    """Outputs of the last layer for inputs (T × B × E), and the state of all after them."""
-    with in_full_precision(inputs.device.type):
-        readers, scales = _drawn(layers, dropout, inputs)
-        here = current_stream(inputs.device)
-        streams = [here, *(side_stream(inputs.device, number) for number in range(1, len(layers)))]
-        outputs, after = [], list(state)
-        # All layers read a part before the first one reads the next: autograd goes back in the
-        # order in which they were asked for, and would have the first one wait for all others.
-        for part in readers[0].gates(inputs.to(layers[0].input_weight.dtype)).chunk(PARTS):
-            for number, reader in enumerate(readers):
-                scale = scales[number]
-                given = part, scale, *after[number], *reader.weights
-                with use_stream(streams[number], streams[max(0, number - 1)], given):
-                    if scale is not None:
-                        part = reader.gates(part * scale)
-                    part, after[number] = reader(part, after[number])
-            outputs.append(part)
-        with use_stream(
-            here, streams[-1], (*outputs, *(each for of_layer in after for each in of_layer))
-        ):
-            return torch.cat(outputs), tuple(after)
-
-
-def _drawn(
-    layers: Sequence[RecurrentLayer], dropout: VariationalDropout, inputs: Tensor
-) -> tuple[list[UnrolledLSTM | KernelInParts], list[Tensor | None]]:
-    """The dropout of a window: the layers with their weights, and the factors of their inputs.
-
-    They are drawn in the order in which layers that read one after the other draw them. The first
-    layer's inputs are not multiplied: they have been dropped before.
-    """
-    readers = [layers[0].in_parts()]
-    scales: list[Tensor | None] = [None]
-    for below, layer in pairwise(layers):
-        ones = below.recurrent_weight.new_ones(1, inputs.shape[1], below.outputs)
-        scales.append(dropout(ones))
-        readers.append(layer.in_parts())
-    return readers, scales
-
-
-class Encoder(nn.Module):
-    """From inputs (T × B × E) and a state to outputs (T × B × H) and the state after them."""
-
-    has_fixed_shapes = True  # whether a GPU need not know the words to compute a step
-
-    def initial_state(self, batch: int) -> State:
-        """The state before a text, for so many columns."""
-        raise NotImplementedError
-
-
-class Stacked(Encoder):
-    """Layers on top of each other, with variational dropout between them."""
-
-    layers: Layers[StackedLayer]
-    dropout: VariationalDropout
-
-    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        after = []
-        for number, (layer, before) in enumerate(zip(self.layers, state, strict=True)):
-            inputs, layer_state = layer(self.dropout(inputs) if number else inputs, before)
-            after.append(layer_state)
-        return inputs, tuple(after)
-
-    def initial_state(self, batch: int) -> State:
-        return tuple(layer.initial_state(batch) for layer in self.layers)
+        torch.backends.mkldnn.enabled = was_enabled
 
 
 class Recurrent(Stacked):
-    """Layers of PyTorch's kernels, all of one kind."""
+    """Layers of PyTorch's kernels, all of one kind.
+
+    `reader`, if it is set, reads the windows of training instead: on a GPU all layers at the same
+    time (accord.models.gpu.windows).
+    """
 
     cell: str
     layers: Layers[RecurrentLayer]
-    in_parts = False  # whether they read a window at the same time in training, part by part
+    reader: Callable[["Recurrent", Tensor, State], tuple[Tensor, State]] | None = None
 
     def __init__(
         self,
@@ -284,8 +454,8 @@ class Recurrent(Stacked):
         self.dropout = VariationalDropout(dropout)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        if self.in_parts and self.training and len(self.layers) > 1:
-            return read_in_parts(list(self.layers), self.dropout, inputs, state)
+        if self.training and self.reader:
+            return self.reader(self, inputs, state)
         return super().forward(inputs, state)
 
 

@@ -1,24 +1,45 @@
-"""The log-linear output layer of Dymetman & Xiao (2016): exact, and as cheap as its signatures."""
+"""The log-linear output layer of Dymetman & Xiao (2016): exact, at the price of its signatures."""
 
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.background import Background
+from accord.models.background import Background, Unigram
 from accord.models.common.checks import check_words
-from accord.models.embedding import FeatureProduct, tied_weight
-from accord.models.gpu.kernels import Concurrent, join_bias, split_bias, times_rows
+from accord.models.encoder import FeatureEmbedding, FeatureProduct, tied_weight
+from accord.models.gpu.kernels import (
+    Concurrent,
+    join_bias,
+    log_softmax_at,
+    split_bias,
+    times_rows,
+)
 from accord.models.phi import Features
-from accord.models.signatures import Adjustable, BeforeState, ScoredSignatures
-from accord.models.softmax import OutputContext
-
-BLOCK = 1 << 14  # words scored at a time where all are asked for
 
 
-class LogLinear(Adjustable):
+class OutputLayer(nn.Module):
+    """p(x | K) of words x, from h_t (N × H) and the background's context (N × n)."""
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        """Return the mean nats per target (N)."""
+        raise NotImplementedError
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        """Return log p of one word in each state, or of several: in the shape of `words`, (N …)."""
+        raise NotImplementedError
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        """Return log p of every word: (N × V)."""
+        raise NotImplementedError
+
+
+class LogLinear(OutputLayer):
     """p(x | K) = b(K, x) · exp(a_t·φ(K, x)) / Z(K), with the adaptor a_t = W·h_t + c.
 
     Words of one signature s share a_t·φ_s, so with B_s = Σ_{x∈s} b(K, x)
@@ -29,9 +50,20 @@ class LogLinear(Adjustable):
     The last term has no parameters, hence no gradient: training costs what a softmax over the
     signatures costs. A word without mass has the log-probability −inf and the loss +inf.
 
-    `weight`, where given, is W shared with the input embedding. So many numbers as `beside` says
-    stand behind those of h_t and have weights of their own: W is then whole with these.
+    With `weight`, W is shared with the input embedding. The last `extra` entries of each state have
+    a weight matrix of their own.
+
+    With a gate, the network also weighs the context's evidence in the background, as a further
+    feature of every signature, B_s being its mass without the context:
+
+        log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
+
+    λ_t is one half before training. With a temperature T, all scores of signatures are divided by
+    T. T is 1 during training and is then fitted on validation text (accord.models.calibration),
+    and so is the `Calibration` of rare words.
     """
+
+    signature: Tensor  # of every word: (V)
 
     def __init__(
         self,
@@ -40,151 +72,254 @@ class LogLinear(Adjustable):
         size: int,
         *,
         weight: nn.Parameter | None = None,
-        beside: int = 0,
+        extra: int = 0,
+        background_gate: bool = False,
+        temperature: bool = False,
+        calibration: bool = False,
     ):
         super().__init__()
-        background.check_made_for(features)
-        self.background, self.width = background, size + beside
+        background.check_features(features)
+        self.background, self.width = background, size + extra
         self.product = FeatureProduct(features)
         self.weight = tied_weight(weight, features.feature_count, size)
         self.bias = nn.Parameter(torch.zeros(features.feature_count))
-        further = nn.Parameter(torch.zeros(features.feature_count, beside))
-        self.label_weight = further if beside else None
+        extra_weight = nn.Parameter(torch.zeros(features.feature_count, extra))
+        self.label_weight = extra_weight if extra else None
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
+        self.background_gate: nn.Linear | None = None
+        self.inverse_temperature: nn.Parameter | None = None
+        self.calibration: Calibration | None = None
+        if background_gate:
+            self.background_gate = nn.Linear(self.width, 1)
+            nn.init.zeros_(self.background_gate.weight)
+            nn.init.constant_(self.background_gate.bias, 0.5)
+        if temperature:  # no gradient trains it, but it is saved with the weights
+            self.inverse_temperature = nn.Parameter(torch.ones(()), requires_grad=False)
+        if calibration:
+            self.calibration = Calibration(features, background.word_masses())
 
     @property
     def is_static(self) -> bool:
-        """Whether a step of training is computed without waiting for a GPU."""
+        """Return whether a GPU computes a training step without waiting for itself."""
         return self.background.is_static
 
     @property
     def whole_weight(self) -> Tensor:
-        """W, and behind it the weights of what stands beside h_t: (F × H)."""
+        """Return W with the weights of the extra entries: (F × H)."""
         if self.label_weight is None:
             return self.weight
         return torch.cat([self.weight, self.label_weight], dim=1)
 
     def adaptor(self, h: Tensor) -> Tensor:
-        """a_t = W·h_t + c, one weight per feature: (N × F)."""
+        """Return a_t = W·h_t + c, one weight per feature: (N × F)."""
         return self.scaled(nn.functional.linear(h, self.whole_weight, self.bias))
 
-    def classes(
-        self, h: Tensor, context: Tensor | None, before: BeforeState | None = None
-    ) -> ScoredSignatures:
-        """The signatures with their scores, in the precision of the weights whatever that of h."""
-        before = before or BeforeState(*self.masses(context), *self._rows(self._weights()))
-        trusted = self.trusted(h, before.prior, before.evidence)
+    def scaled(self, scores: Tensor) -> Tensor:
+        """Divide scores by the temperature."""
+        return scores if self.inverse_temperature is None else scores * self.inverse_temperature
+
+    def score_signatures(
+        self, h: Tensor, context: Tensor | None = None, terms: "SignatureTerms | None" = None
+    ) -> "ScoredSignatures":
+        """Score the signatures in each state, in the precision of the weights."""
+        terms = terms or SignatureTerms(*self.masses(context), *self.rows(self._joined_weight()))
+        trusted = self.trusted(h, terms.prior, terms.evidence)
         # Scaled before they are many: the scores of all signatures are never read once more.
-        logits = times_rows(self.scaled(h), before.rows) + self.scaled(trusted + before.bias)
-        named = self.signature.new_empty(len(h), 0)
+        logits = times_rows(self.scaled(h), terms.rows) + self.scaled(trusted + terms.bias)
         return ScoredSignatures(
-            before.log_mass, logits, self.signature, named, before.rows, self.calibration
+            terms.log_mass, logits, self.signature, terms.rows, self.calibration
         )
 
-    def context_terms(self, h: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Words with a term of their own in a context (−1 fills up), and these terms in nats."""
-        return self.signature.new_empty(len(h), 0), h.new_empty(len(h), 0)
+    def masses(self, context: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return log B_s(K), the term of it that always counts, and the one that the gate weighs.
+
+        Without a gate the first term is all of it.
+        """
+        dtype, is_gated = self.bias.dtype, self.background_gate is not None
+        prior, evidence = self.background.class_terms(context, split=is_gated)
+        if evidence is None:
+            return prior, prior.to(dtype), None
+        return prior + evidence, prior.to(dtype), evidence.to(dtype)
+
+    def trusted(self, h: Tensor, prior: Tensor, evidence: Tensor | None) -> Tensor:
+        """Return log B_s(K), its evidence weighed by the gate in each state."""
+        if evidence is None or self.background_gate is None:
+            return prior
+        return torch.addcmul(prior, self.background_gate(h).to(prior.dtype), evidence)
+
+    def rows(self, joined_weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Return Φ·W (S × H) and Φ·c + θ (S), by one product."""
+        rows, bias = split_bias(self.product(joined_weight), self.width)
+        return rows, self._calibrated(bias)
+
+    def _joined_weight(self) -> Tensor:
+        return join_bias(self.whole_weight, self.bias)
+
+    def _calibrated(self, bias: Tensor) -> Tensor:
+        return bias + self.calibration.bias() if self.calibration else bias
+
+    def begin(self, words: Tensor, context: Tensor) -> "Callable[[], SignatureTerms] | None":
+        """Start computing the terms that need no state; return a function that returns them.
+
+        A GPU computes them concurrently to the encoder. Two forward passes over a window share
+        them.
+        """
+        check_words("words", words, len(self.signature))
+        compute = Concurrent if self.background.is_static else partial
+        masses = compute(self.masses, context)
+        rows = compute(self.rows, self._joined_weight())
+        log_mass = compute(self._log_mass_of, words.unsqueeze(1), context)
+        return cache(lambda: SignatureTerms(*masses(), *rows(), *log_mass()))
+
+    def _log_mass_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:
+        return (self.background.log_mass_of(words, context),)
 
     def loss(
         self,
         h: Tensor,
         targets: Tensor,
         context: Tensor | None = None,
-        classes: ScoredSignatures | None = None,
+        scored: "ScoredSignatures | None" = None,
         log_mass: Tensor | None = None,
     ) -> Tensor:
-        """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄).
+        """Return the mean nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄).
 
-        Where the `classes` in these states are known already, they are not scored again, nor is
-        log b(K, x) of the targets, `log_mass` (N × 1), asked for again.
+        Signatures that are `scored` already are not scored again, and log b(K, x) of the targets,
+        `log_mass` (N × 1), is not looked up again.
         """
-        return -self.log_prob_of(h, targets, context, classes, log_mass).mean()
+        return -self.log_prob_of(h, targets, context, scored, log_mass).mean()
 
     def log_prob_of(
         self,
         h: Tensor,
         words: Tensor,
         context: Tensor | None = None,
-        classes: ScoredSignatures | None = None,
+        scored: "ScoredSignatures | None" = None,
         log_mass: Tensor | None = None,
     ) -> Tensor:
-        """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
         check_words("words", words, len(self.signature))
-        classes, asked = classes or self.classes(h, context), words.view(len(words), -1)
+        rows = words.view(len(words), -1)
+        scored = scored or self.score_signatures(h, context)
         if log_mass is None:
-            log_mass = self.background.log_mass_of(asked, context)
-        return classes.log_prob(asked, log_mass).view_as(words)
+            log_mass = self.background.log_mass_of(rows, context)
+        return scored.log_prob(rows, log_mass).view_as(words)
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        """log p of every word: (N × V)."""
-        classes = self.classes(h, context)
-        log_mass = self.background.log_masses(context).expand(len(h), -1)
         every_word = torch.arange(len(self.signature), device=h.device).expand(len(h), -1)
-        blocks = zip(every_word.split(BLOCK, dim=1), log_mass.split(BLOCK, dim=1), strict=True)
-        return torch.cat([classes.log_prob(*block) for block in blocks], dim=1)
+        log_mass = self.background.log_mass_of(None, context).expand(len(h), -1)
+        return self.score_signatures(h, context).log_prob(every_word, log_mass)
 
-    def class_log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        """log p of every signature, and of words that the context names: (N × C)."""
-        return self.classes(h, context).log_p
+    def context_terms(self, h: Tensor, context: Tensor | None) -> list[dict[int, float]]:
+        """Return the words with a term of their own in each state, and these terms in nats."""
+        return [{} for _ in range(len(h))]
 
-    def log_normaliser(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        """log Z(K) in each state: (N)."""
-        return self.classes(h, context).logits.logsumexp(dim=1)
+    def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        """Return log b(K, x) of words (N …), with the gate's weight, θ and temperature."""
+        rows = words.view(len(words), -1)
+        log_mass, prior, evidence = self.masses(context)
+        weighed = self.scaled(self._calibrated(self.trusted(h, prior, evidence)))
+        signature = self.signature[rows]
+        weighed, log_mass = (
+            of_all.expand(len(h), -1).gather(1, signature) for of_all in (weighed, log_mass)
+        )
+        share = log_share(self.background.log_mass_of(rows, context), log_mass)
+        if self.calibration:
+            share = self.calibration.log_share(share, rows)
+        return (weighed + share).view_as(words)
 
-    def top(self, h: Tensor, k: int, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The k likeliest words, the best first: their log p and their ids, each (N × k)."""
-        classes = self.classes(h, context)
-        named = classes.named[classes.named >= 0]
-        contenders = self.background.contenders(k + classes.named.shape[1])
-        best, words = h.new_empty(len(h), 0), self.signature.new_empty(len(h), 0)
-        for block in torch.cat([contenders, named]).unique().split(BLOCK):
-            block = block.expand(len(h), -1)
-            log_p = classes.log_prob(block, self.background.log_mass_of(block, context))
-            best, words = torch.cat([best, log_p], dim=1), torch.cat([words, block], dim=1)
-            best, at = best.topk(min(k, best.shape[1]), dim=1)
-            words = words.gather(1, at)
-        return best, words
 
-    @torch.no_grad()
-    def sample(
-        self, h: Tensor, generator: torch.Generator | None = None, context: Tensor | None = None
-    ) -> Tensor:
-        """One word in each state, drawn from p: a class first, then a word of it: (N)."""
-        classes = self.classes(h, context)
-        drawn = classes.log_p.exp().multinomial(1, generator=generator)
-        words = classes.only_word(drawn)
-        while (open := words < 0).any():  # once, unless a draw hits a word that was set apart
-            signature = drawn.clamp(max=classes.signatures - 1).squeeze(1)
-            proposed = self.draw(signature, context, generator).unsqueeze(1)
-            words = torch.where(open & (classes.of(proposed) == drawn), proposed, words)
-        return words.squeeze(1)
+class SignatureTerms(NamedTuple):
+    """The terms of signatures and targets that need no state."""
 
-    def begin(self, words: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
-        """The terms of words (N) and signatures that need no state, computed beside the encoder.
+    log_mass: Tensor  # log B_s(K)
+    prior: Tensor  # the term of it that counts in every state: all of it without a gate
+    evidence: Tensor | None  # the term that the gate weighs
+    rows: Tensor  # Φ·W (S × H)
+    bias: Tensor  # Φ·c + θ (S)
+    log_mass_of_words: Tensor | None = None  # log b(K, x) of the targets: (N × 1)
 
-        They are computed once: two forward passes over a window share them.
-        """
-        check_words("words", words, len(self.signature))
-        compute = Concurrent if self.background.is_static else partial
-        masses = compute(self.masses, context)
-        rows = compute(self._rows, self._weights())
-        of_words = compute(self._masses_of, words.unsqueeze(1), context)
-        return cache(lambda: BeforeState(*masses(), *rows(), *of_words()))
 
-    def _weights(self) -> Tensor:
-        return join_bias(self.whole_weight, self.bias)
+@dataclass(frozen=True)
+class ScoredSignatures:
+    """Classes of words that share a score, for a batch of contexts: here the signatures."""
 
-    def _rows(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Φ·W (S × H) and Φ·c (S) by one product, calibration included."""
-        rows, bias = split_bias(self.product(weights), self.width)
-        return rows, self.with_calibration(bias)
+    log_mass: Tensor  # log B of each class: (S), or (N × C) where it depends on the context
+    logits: Tensor  # log B + a_t·φ of each class: (N × C)
+    signature: Tensor  # of every word: (V)
+    rows: Tensor  # Φ·W of each signature, by which it is scored: (S × H)
+    calibration: "Calibration | None" = None
 
-    def _masses_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:
-        return (self.background.log_mass_of(words, context),)
+    @cached_property
+    def log_p(self) -> Tensor:
+        """Return log p(class | K) = log B + a_t·φ − log Z: (N × C)."""
+        return self.logits.log_softmax(dim=1)
+
+    def classes(self, words: Tensor) -> Tensor:
+        """Return the class of each word in each context: (N × M)."""
+        return self.signature[words]
+
+    def log_prob(self, words: Tensor, log_mass: Tensor) -> Tensor:
+        """Return log p(x | K) = log p(class | K) + log b(x)/B of words in each context: (N × M)."""
+        classes = self.classes(words)
+        share = log_share(log_mass, self.log_mass.expand(len(classes), -1).gather(1, classes))
+        if self.calibration:
+            share = self.calibration.log_share(share, words)
+        if self.logits.requires_grad:  # training computes p of these classes alone
+            return log_softmax_at(self.logits, classes) + share.to(self.logits.dtype)
+        return self.log_p.gather(1, classes) + share.to(self.logits.dtype)
+
+
+def log_share(log_mass: Tensor, of_class: Tensor) -> Tensor:
+    """Return log b(x)/B, the share of each word in its class. It has no gradient.
+
+    A word without mass has no share, also where its class has no mass: −inf, not NaN.
+    """
+    return (log_mass - of_class).nan_to_num(nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf)
+
+
+OCTAVES = 32  # from words that are all of the text to those that are one in four billion
+
+
+class Calibration(nn.Module):
+    """Two corrections, fitted by accord.models.calibration; they have no effect before.
+
+        log p(s | K) = log B_s(K) + a_t·φ_s + θ_o(s) − log Z,    o(s) = ⌊−log₂ b_s/|s|⌋
+        p(x | s, K) = μ·b(K, x)/B_s(K) + (1 − μ)·b(x)/b_s
+
+    b(x) is the mass of a word without the context and b_s its sum over the |s| words of a
+    signature. θ makes words of one octave of frequency likelier or less likely: training does not
+    show how often a word seen once recurs, nor how often an unseen one occurs. μ is the weight of
+    the context in sharing a signature's mass. The network weighs the n-grams' evidence for
+    signatures, but not for the words in them, and n-grams find a word that they know from one
+    context too unlikely in all others.
+    """
+
+    octave: Tensor  # of every signature (S)
+    prior_share: Tensor  # log b(x)/b_s of every word (V)
+
+    def __init__(self, features: Features, word_masses: np.ndarray):
+        super().__init__()
+        prior = Unigram(features, word_masses)
+        words = torch.from_numpy(np.bincount(features.signature)).log()
+        octave = ((words - prior.log_sums) / np.log(2)).clamp(0, OCTAVES - 1).long()
+        self.register_buffer("octave", octave, persistent=False)
+        self.register_buffer("prior_share", prior.log_share(), persistent=False)
+        self.of_octaves = nn.Parameter(torch.zeros(OCTAVES), requires_grad=False)
+        self.context_share = nn.Parameter(torch.ones(()), requires_grad=False)
+
+    def bias(self) -> Tensor:
+        """Return θ of every signature: (S)."""
+        return self.of_octaves[self.octave]
+
+    def log_share(self, in_context: Tensor, words: Tensor) -> Tensor:
+        """Return log p(x | s, K) of words from log b(K, x)/B_s(K)."""
+        share = self.context_share.to(in_context.dtype)
+        prior = self.prior_share[words].to(in_context.dtype)
+        return torch.logaddexp(share.log() + in_context, (1 - share).log() + prior)
 
 
 def log_linear_of(model: nn.Module) -> LogLinear:
-    """The output of a model, if its score is a sum over features."""
+    """Return a model's log-linear output; an error if its scores are no sums over features."""
     output = getattr(model, "output", model)
     if not isinstance(output, LogLinear):
         raise AccordError(
@@ -192,6 +327,36 @@ def log_linear_of(model: nn.Module) -> LogLinear:
             f"got {type(output).__name__}"
         )
     return output
+
+
+class Described(NamedTuple):
+    """The forms of all words and the names of all features."""
+
+    forms: Sequence[str]
+    names: Sequence[str]
+
+
+Kind = TypeVar("Kind", bound=LogLinear)
+
+
+@dataclass(frozen=True)
+class OutputContext:
+    """The arguments of every output: the words by their features, b, and sizes of the network."""
+
+    output: str  # its name, for errors
+    features: Features
+    background: Background
+    size: int  # of h
+    embedding: FeatureEmbedding | None  # its weights are the output's, if it is tied
+    classes: np.ndarray | None  # of each word
+    extra: int = 0  # entries of each state after h
+    described: Callable[[], Described] | None = None  # for outputs that read forms and names
+
+    def log_linear(self, kind: type[Kind], **settings: Any) -> Kind:
+        """Return a log-linear output of a kind, tied to the embedding if the model is."""
+        weight = self.embedding.weight if self.embedding else None
+        settings |= {"weight": weight, "extra": self.extra}
+        return kind(self.features, self.background, self.size, **settings)
 
 
 def log_linear(
@@ -202,13 +367,8 @@ def log_linear(
     calibration: bool = False,
 ) -> LogLinear:
     """A sum over the features of a word, with weights that the network chooses at every step."""
-    weight = given.embedding.weight if given.embedding else None
-    layer = LogLinear(
-        given.features, given.background, given.size, weight=weight, beside=given.beside
-    )
-    return layer.adjust(
-        given.features,
-        layer.width,
+    return given.log_linear(
+        LogLinear,
         background_gate=background_gate,
         temperature=temperature,
         calibration=calibration,

@@ -23,17 +23,17 @@ ROUNDS = 10_000  # of expectation and maximisation, at most
 class Enumerable(Model, Protocol):
     """A model that lists p of all words."""
 
-    def log_distributions(self, sentences: Sentences) -> Tensor:
+    def log_distributions(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of the vocabulary in every place: (N × V)."""
 
 
 def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> Tensor:
     """The log-probability of every word at every position by each part: (M × N × V)."""
-    found = [part.log_distributions(sentences).float().cpu() for part in parts]
-    widths = sorted({log_p.shape[1] for log_p in found})
+    log_p = [torch.from_numpy(part.log_distributions(sentences)).float() for part in parts]
+    widths = sorted({of_part.shape[1] for of_part in log_p})
     if len(widths) > 1:
         raise AccordError(f"expected models over one vocabulary, got some over {widths} words")
-    return torch.stack(found)
+    return torch.stack(log_p)
 
 
 def mixed(log_p: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -1,182 +1,390 @@
-"""n-gram models in torch: lookup in the tables of `accord.models.counts`."""
+"""Counts of words and n-grams, masses from counts, Kneser-Ney; in numpy alone.
 
-from collections.abc import Callable, Sequence
+A context is a node: the empty context is node 0, and a longer one is known by the node of the
+same context without its oldest word, and that word. An n-gram is then its context's node and the
+word after it. Both pairs are packed into one number, `pack`, and looked up in a sorted array.
+
+A sentence's start is END as the oldest word of a context, once: no n-gram reaches beyond it.
+
+A context may also consist of other things than the last words, such as their classes or some of
+them only: a *history* returns it, as columns of numbers below that of the words.
+
+    p(w | h) = p of the table where hw is listed, else γ(h)·p(w | h′);   γ(h) = 1 if h is not listed
+
+h′ is h without its oldest word. All words are listed after the empty context.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from numpy.typing import ArrayLike
 
-from accord.models.counts import (
-    Level,
-    NGramTables,
-    Table,
-    interpolated_tables,
-    kneser_ney_tables,
-)
+from accord.errors import AccordError
+from accord.models.common.checks import check_range
 from accord.models.data import END, Sentences, preceding
 
-WORDS_AT_ONCE = 1 << 20  # scored together
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# From a text to the history of each of its words, in columns. Backing off drops the last column
+# first. END stands for the sentence start, NOTHING for no word.
+History = Callable[[Sentences], Iterable[np.ndarray]]
+NOTHING = -1
 
 
-class NGrams(nn.Module):
-    """Tables for contexts of 0, 1, 2… words.
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The n-grams with contexts of one length, by rising key."""
 
-    The tables may hold several models. Each has its own root, a node of the empty context.
-    """
-
-    # Of the table for the empty context, which every model has.
-    contexts_0: Tensor
-    p_0: Tensor
-
-    def __init__(self, tables: Sequence[Table[np.ndarray]], words: int):
-        super().__init__()
-        self.words, self.order = words, len(tables)
-        for number, table in enumerate(tables):
-            for name, array in zip(Table._fields, table, strict=True):
-                tensor = torch.from_numpy(np.ascontiguousarray(array))
-                self.register_buffer(f"{name}_{number}", tensor, persistent=False)
+    contexts: np.ndarray  # of each node: (node of the context without its oldest word, that word)
+    keys: np.ndarray  # of each n-gram: (node of its context, word)
+    counts: np.ndarray  # of each n-gram; after the empty context all words are listed
+    shorter: np.ndarray  # place in the level below of each n-gram without its oldest word
+    words: int
 
     @property
-    def tables(self) -> list[Table[Tensor]]:
-        """The tables by the length of their contexts."""
-        return [
-            Table(*(getattr(self, f"{name}_{number}") for name in Table._fields))
-            for number in range(self.order)
-        ]
+    def nodes(self) -> np.ndarray:
+        """Return the node of each n-gram's context."""
+        return self.keys // self.words
 
-    def numpy(self) -> NGramTables:
-        """The same tables as numpy reads them."""
-        tables = [Table(*(each.cpu().numpy() for each in table)) for table in self.tables]
-        return NGramTables(tables, self.words)
+    @property
+    def at_start(self) -> np.ndarray:
+        """Return whether each n-gram begins with the sentence's start."""
+        return (self.contexts % self.words == END)[self.nodes]
+
+
+def pack(node: np.ndarray, word: np.ndarray, words: int) -> np.ndarray:
+    """Return one number for each pair; pairs are in the order of their numbers."""
+    return node * words + word
+
+
+def count(sentences: Sentences, order: int, words: int) -> list[Level]:
+    """Count the n-grams up to an order, by the length of their contexts: 0 to order − 1."""
+    check_text(sentences, order, words)
+    return count_after(sentences.ids, last_words(sentences, order - 1), words)
+
+
+def last_words(sentences: Sentences, reach: int) -> Iterator[np.ndarray]:
+    """Yield the history of plain n-grams: the last word before each word, the last but one…"""
+    positions, offset = np.arange(len(sentences.ids)), sentences.offsets
+    for back in range(1, reach + 1):
+        word = sentences.ids[np.maximum(positions - back, 0)].astype(np.int64)
+        yield np.where(offset >= back, word, np.where(offset == back - 1, END, NOTHING))
+
+
+def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> list[Level]:
+    """Count the words of a text after contexts of no column, of one column, … of all columns."""
+    ids = ids.astype(np.int64)
+    counts = np.bincount(ids, minlength=words)
+    empty = np.zeros(0, np.int64)
+    levels = [Level(np.zeros(1, np.int64), np.arange(words), counts, empty, words)]
+    positions, node = np.arange(len(ids)), np.zeros(len(ids), np.int64)
+    for column in columns:
+        is_listed = column[positions] != NOTHING
+        positions, node = positions[is_listed], node[is_listed]
+        if not len(positions):
+            raise AccordError(
+                f"order: expected a text with contexts of {len(levels)} parts, found none"
+            )
+        keys = pack(node, column[positions], words)
+        contexts, node = np.unique(keys, return_inverse=True)
+        keys, counts = np.unique(pack(node, ids[positions], words), return_counts=True)
+        below = pack(contexts[keys // words] // words, keys % words, words)
+        shorter = np.searchsorted(levels[-1].keys, below)
+        levels.append(Level(contexts, keys, counts, shorter, words))
+    return levels
+
+
+def check_text(sentences: Sentences, order: int, words: int) -> None:
+    """Validate a text and an order for counting."""
+    if order < 1:
+        raise AccordError(f"order: expected 1 or more, got {order}")
+    if not len(sentences.ids):
+        raise AccordError("sentences: expected text to count, got none")
+    longest = int(sentences.lengths.max()) + 1
+    if order > longest:
+        raise AccordError(
+            f"order: expected at most {longest}, the longest sentence with its start; got {order}"
+        )
+    check_range("sentences", "word ids", sentences.ids, 0, words)
+    last = sentences.ids[np.cumsum(sentences.lengths) - 1]
+    if (last != END).any():
+        sentence = int(np.argmax(last != END))
+        raise AccordError(
+            f"sentences: expected END, {END}, to close each; sentence {sentence} has "
+            f"{last[sentence]}"
+        )
+
+
+Numbers = TypeVar("Numbers", np.ndarray, "Tensor")
+
+
+class Table(NamedTuple, Generic[Numbers]):
+    """The n-grams with contexts of one length, keys as in `Level`."""
+
+    contexts: Numbers  # key of each node, rising
+    keys: Numbers  # key of each n-gram, rising
+    p: Numbers  # p(w | h) of each n-gram
+    backoff: Numbers  # γ(h) of each node
+
+
+Tables = list[Table[np.ndarray]]  # by the length of their contexts, from 0
+
+
+def interpolated_tables(levels: Sequence[Level], weights: Callable, base: np.ndarray) -> Tables:
+    """Return the tables of p(w | h) = a(hw) + γ(h)·p(w | h′); `weights` returns a and γ."""
+    tables: Tables = []
+    below = base
+    for number, level in enumerate(levels):
+        a, backoff = weights(number)
+        p = a + backoff[level.nodes] * (below[level.shorter] if number else below)
+        tables.append(Table(level.contexts, level.keys, p, backoff))
+        below = p
+    return tables
+
+
+def kneser_ney_tables(levels: Sequence[Level], base: np.ndarray) -> Tables:
+    """Estimate modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM does.
+
+        a(hw) = (c(hw) − D(c(hw))) / c(h),    γ(h) = Σ_w D(c(hw)) / c(h)
+
+    c counts occurrences at the highest order and for n-grams that begin a sentence. For all others
+    it counts the different words to the left of the n-gram.
+    """
+    counts = [level.counts for level in levels]
+    for number in range(len(levels) - 1):
+        level, longer = levels[number], levels[number + 1]
+        different = np.bincount(longer.shorter, minlength=len(level.keys))
+        counts[number] = np.where(level.at_start, level.counts, different) if number else different
+
+    def weights(number: int) -> tuple[np.ndarray, np.ndarray]:
+        level, c = levels[number], counts[number]
+        lost = discounts(c)[np.minimum(c, 3)]
+        total = np.bincount(level.nodes, c)
+        return (c - lost) / total[level.nodes], np.bincount(level.nodes, lost) / total
+
+    return interpolated_tables(levels, weights, base)
+
+
+def discounts(counts: np.ndarray) -> np.ndarray:
+    """Return the discounts of n-grams with counts 0, 1, 2, and 3 or more.
+
+    D_k = k − (k + 1)·Y·n_{k+1}/n_k with Y = n₁/(n₁ + 2n₂), n_k n-grams having the count k. A text
+    that is too small for this has KenLM's fallback, half of k.
+    """
+    n = np.bincount(np.minimum(counts, 5), minlength=6)[:5].astype(np.float64)
+    fallback = np.array([0, 0.5, 1, 1.5])
+    if not n[1:].all():
+        return fallback
+    k = np.arange(1, 4)
+    estimates = k - (k + 1) * n[1] / (n[1] + 2 * n[2]) * n[2:] / n[1:4]
+    is_valid = ((estimates >= 0) & (estimates <= k)).all()
+    return np.concatenate(([0], estimates)) if is_valid else fallback
+
+
+class NGramTables:
+    """An n-gram model in numpy; `NGrams` is the same in torch."""
+
+    def __init__(self, tables: Tables, words: int):
+        self.tables, self.words, self.order = tables, words, len(tables)
 
     def score(self, sentences: Sentences) -> np.ndarray:
-        """log p of every word of every sentence in order, END included, in nats."""
-        device = self.p_0.device
-        context = torch.from_numpy(preceding(sentences, self.order - 1, END)).to(device)
-        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(device)
-        parts = zip(words.split(WORDS_AT_ONCE), context.split(WORDS_AT_ONCE), strict=True)
-        log_p = [self.p(self.nodes(part), word).log() for word, part in parts]
-        return torch.cat(log_p).cpu().numpy()
+        """Return log p of every word of every sentence in order, END included, in nats."""
+        words = sentences.ids.astype(np.int64)
+        nodes = self.nodes(preceding(sentences, self.order - 1, END))
+        p = self.tables[0].p[words]
+        for table, node in zip(self.tables[1:], nodes[1:], strict=True):
+            place = find(table.keys, node, words, self.words)
+            backoff = np.where(node >= 0, table.backoff[node], 1)
+            p = np.where(place >= 0, table.p[place], backoff * p)
+        return np.log(p)
 
-    def distributions(self, nodes: Sequence[Tensor], dtype: torch.dtype = torch.float32) -> Tensor:
-        """p of every word after each context, given by its nodes: (N × V)."""
-        tables = self.tables
-        scales = self.scales(nodes)
-        p = tables[0].p.view(-1, self.words).to(dtype)[nodes[0]]
-        p *= scales[0].to(dtype).unsqueeze(1)
-        for table, node, scale in zip(tables[1:], nodes[1:], scales[1:], strict=True):
-            first = node * self.words  # the key that the context has with word 0
-            bounds = torch.searchsorted(table.keys, torch.stack([first, first + self.words]))
-            # Row by row, as gathering all rows' entries at once takes twice the time.
-            for row, (start, end) in enumerate(bounds.T.tolist()):
-                listed = (table.p[start:end] * scale[row]).to(dtype)
-                p[row].scatter_(0, table.keys[start:end] - first[row], listed)
+    def distributions(self, nodes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return p of every word after each context, given by its nodes: (N × V)."""
+        p = np.tile(self.tables[0].p, (len(nodes[0]), 1))
+        for table, of_level in zip(self.tables[1:], nodes[1:], strict=True):
+            for row in np.flatnonzero(of_level >= 0).tolist():
+                first = of_level[row] * self.words  # the key of the context with word 0
+                start, end = np.searchsorted(table.keys, [first, first + self.words])
+                p[row] *= table.backoff[of_level[row]]
+                p[row, table.keys[start:end] - first] = table.p[start:end]
         return p
 
-    def nodes(self, context: Tensor, root: Tensor | None = None) -> list[Tensor]:
-        """The node of each context's last 0, 1, 2… words, −1 where they are not listed.
+    def nodes(self, context: np.ndarray) -> list[np.ndarray]:
+        """Return the node of each context's last 0, 1, 2… words, −1 where they are not listed.
 
         Negative numbers stand for no word. The sentence start ends a context: no listed context
         goes beyond it.
         """
-        found = [context.new_zeros(len(context)) if root is None else root]
+        no_word = np.full(len(context), NOTHING)
+        nodes = [np.zeros(len(context), np.int64)]
         for length, table in enumerate(self.tables[1:], start=1):
-            oldest = context[:, -length] if length <= context.shape[1] else context.new_tensor(-1)
-            found.append(_find(table.contexts, found[-1], oldest, self.words))
-        return found
+            oldest = context[:, -length] if length <= context.shape[1] else no_word
+            nodes.append(find(table.contexts, nodes[-1], oldest, self.words))
+        return nodes
 
-    def context_words(self) -> list[Tensor]:
-        """The words of each node's context, the oldest first: for each length (nodes × length)."""
-        found = [self.contexts_0.new_zeros(len(self.contexts_0), 0)]
+    def context_words(self) -> list[np.ndarray]:
+        """Return the words of each node's context, the oldest first: (nodes × length) by length."""
+        rows = [np.zeros((len(self.tables[0].contexts), 0), np.int64)]
         for table in self.tables[1:]:
-            oldest = (table.contexts % self.words).unsqueeze(1)
-            found.append(torch.cat([oldest, found[-1][table.contexts // self.words]], dim=1))
-        return found
+            node, oldest = np.divmod(table.contexts, self.words)
+            rows.append(np.column_stack([oldest, rows[-1][node]]))
+        return rows
 
-    def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
-        """p(w | h) of words, each with its context, which is given by the nodes of its suffixes.
-
-        Nodes (N × 1) are those of all words of a row (N × M).
-        """
-        p = self.p_0[nodes[0] * self.words + words]
-        for table, node in zip(self.tables[1:], nodes[1:], strict=False):
-            at = _find(table.keys, node, words, self.words)
-            backoff = torch.where(node >= 0, table.backoff[node], 1)
-            p = torch.where(at >= 0, table.p[at], backoff * p)
-        return p
-
-    def scales(self, nodes: Sequence[Tensor]) -> list[Tensor]:
-        """The factor of each table in each context: Π γ of the longer contexts."""
-        scale = torch.ones_like(nodes[0], dtype=self.p_0.dtype)
-        scales = [scale]
-        for table, node in zip(self.tables[:0:-1], nodes[:0:-1], strict=True):
-            scale = scale * torch.where(node >= 0, table.backoff[node], 1)
-            scales.append(scale)
-        return scales[::-1]
-
-
-def stacked(models: Sequence[NGrams]) -> NGrams:
-    """Several models in one set of tables; the root of each is its position."""
-    words = models[0].words
-    tables: list[Table[np.ndarray]] = []
-    shorter: np.ndarray = np.zeros(len(models), np.int64)
-    for same_length in zip(*(model.tables for model in models), strict=True):
-        sizes = [len(table.contexts) for table in same_length]
-        nodes: np.ndarray = np.cumsum(sizes) - sizes  # before those of each model
-        contexts = _joined(same_length, "contexts", shorter * words)
-        keys = _joined(same_length, "keys", nodes * words)
-        p, backoff = (_joined(same_length, name, 0 * nodes) for name in ("p", "backoff"))
-        tables.append(Table(contexts, keys, p, backoff))
-        shorter = nodes
-    return NGrams(tables, words)
+    def restricted(self, context: np.ndarray) -> "NGramTables":
+        """Return the model without the contexts of which no suffix of these contexts is one."""
+        tables, is_kept, number = [self.tables[0]], np.ones(1, bool), np.zeros(1, np.int64)
+        for table, used in zip(self.tables[1:], self.nodes(context)[1:], strict=True):
+            shorter = number
+            is_kept = np.zeros(len(table.contexts), bool)
+            is_kept[used[used >= 0]] = True
+            number = np.cumsum(is_kept) - 1
+            parent, oldest = np.divmod(table.contexts[is_kept], self.words)
+            node, word = np.divmod(table.keys, self.words)
+            is_listed = is_kept[node]
+            tables.append(
+                Table(
+                    pack(shorter[parent], oldest, self.words),
+                    pack(number[node[is_listed]], word[is_listed], self.words),
+                    table.p[is_listed],
+                    table.backoff[is_kept],
+                )
+            )
+        return NGramTables(tables, self.words)
 
 
-def _joined(tables: Sequence[Table[Tensor]], name: str, shifts: np.ndarray) -> np.ndarray:
-    arrays = (getattr(table, name).numpy() for table in tables)
-    return np.concatenate([array + shift for array, shift in zip(arrays, shifts, strict=True)])
+def find(keys: np.ndarray, node: np.ndarray, word: np.ndarray, words: int) -> np.ndarray:
+    """Return the place of each pair among sorted keys; −1 if it is missing or has a negative part.
 
-
-def shorter_nodes(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
-    """The nodes of all shorter ends of each context, from the empty one."""
-    chain: list[Tensor] = []
-    for table in ngrams.tables[length:0:-1]:
-        node = table.contexts[node] // ngrams.words
-        chain.insert(0, node)
-    return chain
-
-
-def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:
-    """The row of every position from its start up to its end, and the positions.
-
-    With `room` the result has this length, so that a GPU need not be waited for; unused entries are
-    −1.
+    A model may have no contexts of some length, hence no keys.
     """
-    sizes = ends - starts
-    if room is not None:
-        place, stops = torch.arange(room, device=sizes.device), sizes.cumsum(0)
-        row = torch.searchsorted(stops, place, right=True).clamp(max=len(sizes) - 1)
-        places = starts[row] + place - (stops - sizes)[row]
-        return row, torch.where(place < stops[-1], places, -1)
-    row = torch.repeat_interleave(sizes)
-    shift = starts - (sizes.cumsum(0) - sizes)
-    return row, torch.arange(len(row), device=row.device) + shift[row]
+    if not len(keys):
+        return np.full(np.broadcast(node, word).shape, -1)
+    wanted = pack(node, word, words)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where((keys[place] == wanted) & (node >= 0) & (word >= 0), place, -1)
 
 
-def _find(keys: Tensor, node: Tensor, word: Tensor, words: int) -> Tensor:
-    """The position of each pair among sorted keys; −1 if it is missing or has a negative part."""
-    wanted = node * words + word
-    at = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
-    return torch.where((keys[at] == wanted) & (node >= 0) & (word >= 0), at, -1)
+def discount(counts: np.ndarray) -> float:
+    """Return the discount D, from the numbers of words seen once and twice (Ney et al. 1994)."""
+    once, twice = np.sum(counts == 1), np.sum(counts == 2)
+    return float(once / (once + 2 * twice)) if once and twice else 0.5
 
 
-Smoothing = Callable[[Sequence[Level], np.ndarray], NGrams]
+def checked_mass(masses: ArrayLike, words: int) -> np.ndarray:
+    """Return the masses of words in double precision; an error names a bad entry."""
+    mass = np.asarray(masses, dtype=np.float64)
+    if mass.shape != (words,):
+        raise AccordError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
+    is_wrong = ~(np.isfinite(mass) & (mass >= 0))
+    if is_wrong.any():
+        index = int(np.argmax(is_wrong))
+        raise AccordError(f"mass: expected finite numbers ≥ 0, got {mass[index]} at index {index}")
+    if not mass.any():
+        raise AccordError(f"mass: expected a positive sum, got {words} zeros")
+    return mass
 
 
-def interpolated(levels: Sequence[Level], weights: Callable, base: np.ndarray) -> NGrams:
-    """The model with p(w | h) = a(hw) + γ(h)·p(w | h′), level by level; weights give a and γ."""
-    return NGrams(interpolated_tables(levels, weights, base), levels[0].words)
+def log_sums(mass: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Return log Σ mass of each group, relative to its heaviest word: 1e-300 and 1e300 survive."""
+    heaviest = np.zeros(groups)
+    np.maximum.at(heaviest, group, mass)
+    of_word = heaviest[group]
+    relative = np.divide(mass, of_word, where=of_word > 0, out=np.zeros_like(mass))
+    with np.errstate(divide="ignore"):
+        return np.log(heaviest) + np.log(np.bincount(group, relative, minlength=groups))
 
 
-def kneser_ney(levels: Sequence[Level], base: np.ndarray) -> NGrams:
-    """Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it."""
-    return NGrams(kneser_ney_tables(levels, base), levels[0].words)
+UNSEEN_SIGNATURE = 0.5  # the highest count of a signature without a seen word
+WORDS, SIGNATURES = SHARED_BY = ("words", "signatures")  # how freed mass is shared
+
+
+def groups_of(
+    shared_by: str, counts: np.ndarray, signature: np.ndarray, unknown: np.ndarray
+) -> np.ndarray:
+    """Return the group of each word, in which seen words leave mass to unseen ones.
+
+    By `words` a word seen more than once keeps its mass, and all rarer ones are one group:
+    signatures do not count. By `signatures` each signature is a group. In both, a word outside the
+    lexicon is in the group of its class of unknown words, `unknown`, 0 for the others: it leaves
+    mass to the words of that class which are not known.
+    """
+    if shared_by == WORDS:
+        signature = np.where(counts > 1, 1 + np.arange(len(counts)), 0)
+    group = np.where(unknown > 0, 1 + len(counts) + unknown, signature)
+    return (np.cumsum(np.bincount(group) > 0) - 1)[group]  # numbers without gaps
+
+
+def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return b by absolute discounting: seen words of a signature leave mass to unseen ones.
+
+    b(x) = max(c(x) − D, 0) / N for a seen word, share(x)·D·T_s / U_s / N for an unseen one, T_s
+    being the number of seen words of its signature s and U_s the shares of the unseen ones; where
+    all were seen, all have their shares of it. A signature keeps the mass of its words, whatever
+    their number. All unseen signatures together count as often as those seen once (Good & Turing):
+    a large lexicon has many, and few of them are ever met. An unseen word without a share has no
+    mass. Other groups than signatures may be passed, see `groups_of`.
+    """
+    lost = discount(counts)
+    seen = np.bincount(signature, weights=counts > 0)
+    unseen = np.bincount(signature, weights=share * (counts == 0))
+    is_possible = (counts > 0) | (share > 0)
+    count_of_unseen = unseen_signature(counts[is_possible], signature[is_possible])
+    freed = np.where(seen > 0, lost * seen, count_of_unseen)
+    shares = np.where(unseen > 0, unseen, np.bincount(signature, weights=share))
+    per_share = np.divide(freed, shares, where=shares > 0, out=np.zeros_like(freed))
+    receives = (counts == 0) | (unseen[signature] == 0)
+    mass = np.maximum(counts - lost, 0) + np.where(receives, share * per_share[signature], 0)
+    return mass / mass.sum()
+
+
+def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:
+    """Return the count of a signature without any seen word."""
+    total = np.bincount(signature, weights=counts)
+    unseen = np.sum((total == 0) & (np.bincount(signature) > 0))
+    return min(UNSEEN_SIGNATURE, max(np.sum(total == 1), 1) / max(unseen, 1))
+
+
+ROUNDS = 50  # each halves the range of λ
+
+
+def adapted(prior: np.ndarray, counts: np.ndarray, read_as: np.ndarray) -> np.ndarray:
+    """Return b = λ·c/N + (1 − λ)·b₀ of the first words, which have the prior mass b₀.
+
+    New words count for the unknown ones that they were read as, and then have their part of the
+    mass of these: (c(x) − D)/C of it, C being the count of all that are read as the same. The
+    unknown one keeps D for each, as by absolute discounting.
+    """
+    known = len(prior)
+    new, of_new = counts[known:].astype(float), read_as[known:]
+    as_read = counts[:known] + np.bincount(of_new, new, minlength=known)
+    share = text_share(prior, as_read)
+    mass = share * as_read / max(as_read.sum(), 1) + (1 - share) * prior
+    kept = discount(new)
+    per_count = mass / np.maximum(as_read, 1)
+    lost = np.bincount(of_new, new - kept, minlength=known)
+    return np.concatenate([mass - per_count * lost, per_count[of_new] * (new - kept)])
+
+
+def text_share(prior: np.ndarray, counts: np.ndarray) -> float:
+    """Return the λ that makes the text likeliest; a word is left out of the counts that score it.
+
+    Σ c·log(λ·(c − 1)/(N − 1) + (1 − λ)·b₀) is concave: λ is where its slope is 0, or an end.
+    """
+    is_seen = counts > 0
+    counts, prior = counts[is_seen], prior[is_seen]
+    others = (counts - 1) / max(counts.sum() - 1, 1)
+
+    def slope(share: float) -> float:
+        mixed = share * others + (1 - share) * prior
+        return float((counts * (others - prior) / np.maximum(mixed, 1e-300)).sum())
+
+    low, high = 0.0, 1.0
+    if slope(low) <= 0:
+        return low
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return low

@@ -264,7 +264,7 @@ SMOOTHINGS = Registry(
             "out.",
         ),
         "kneser-ney": Part(
-            "accord.models.ngrams:kneser_ney",
+            "accord.models.background:kneser_ney",
             "Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it.",
         ),
         "witten-bell": Part(
@@ -302,7 +302,7 @@ HISTORIES = Registry(
             "accord.zoo.histories:skip",
             "The last words, and the same with one of them skipped, interpolated (Goodman 2001).",
         ),
-        "words": Part("accord.models.ngram_background:words", "The last words."),
+        "words": Part("accord.models.background:words", "The last words."),
     },
 )
 
@@ -312,10 +312,10 @@ INPUTS = Registry(
     "accord.inputs",
     {
         "features": Part(
-            "accord.models.embedding:features",
+            "accord.models.encoder:features",
             "Its features: φ, or ψ where it has others.",
         ),
-        "words": Part("accord.models.embedding:words", "Which word it is: one-hot."),
+        "words": Part("accord.models.encoder:words", "Which word it is: one-hot."),
         "letters-cnn": Part(
             "accord.zoo.reading:letters_cnn",
             "Its letters (see featurise.letters), by a convolutional net with a highway.",
@@ -338,7 +338,7 @@ CONDITIONS = Registry(
     "condition",
     "accord.conditions",
     {
-        "none": Part("accord.models.model:Unconditioned", "It is told nothing."),
+        "none": Part("accord.models.conditions:Unconditioned", "It is told nothing."),
         "input": Part(
             "accord.models.conditions:Condition",
             "A vector that is added to the input of each word.",

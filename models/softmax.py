@@ -1,9 +1,6 @@
 """Softmax, self-normalised and adaptive softmax over signatures; `output: background`."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, NoReturn, TypedDict, Unpack
+from typing import NoReturn, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -11,26 +8,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.errors import AccordError
-from accord.models.background import Background, Unigram
+from accord.models.background import Unigram
 from accord.models.common.checks import check_words
-from accord.models.embedding import FeatureEmbedding, FeatureProduct, tied_weight
+from accord.models.encoder import FeatureProduct, tied_weight
+from accord.models.log_linear import OutputContext, OutputLayer
 from accord.models.phi import Features
-
-
-class OutputLayer(nn.Module):
-    """p(x | K) of words x, from h_t (N × H) and what b knows of the context (N × n)."""
-
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
-        """Nats per target (N), on the mean."""
-        raise NotImplementedError
-
-    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
-        """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
-        raise NotImplementedError
-
-    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        """log p of every word: (N × V)."""
-        raise NotImplementedError
 
 
 class ClassLayer(nn.Module):
@@ -75,13 +57,6 @@ class SignatureOutput(OutputLayer):
         return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
 
 
-class Described(NamedTuple):
-    """The forms of all words and the names of all features."""
-
-    forms: Sequence[str]
-    names: Sequence[str]
-
-
 class Tied(TypedDict, total=False):
     """The weights of the embedding that a softmax over signatures shares."""
 
@@ -89,44 +64,31 @@ class Tied(TypedDict, total=False):
     product: FeatureProduct
 
 
-@dataclass(frozen=True)
-class OutputContext:
-    """The arguments of every output: the words by their features, b, and sizes of the network."""
+def tied_weights(given: OutputContext) -> Tied:
+    """Return the weights to share; none if the output has weights of its own."""
+    if given.embedding is None:
+        return {}
+    return {"weight": given.embedding.weight, "product": given.embedding.product}
 
-    output: str  # its name, for errors
-    features: Features
-    background: Background
-    size: int  # of h
-    embedding: FeatureEmbedding | None  # whose weights the output shares, if it is tied
-    classes: np.ndarray | None  # of each word, where there are some
-    beside: int = 0  # numbers that stand behind h
-    described: Callable[[], Described] | None = None  # for outputs that read forms and names
 
-    @property
-    def tied(self) -> Tied:
-        """The shared weights; empty if the output has weights of its own."""
-        if self.embedding is None:
-            return {}
-        return {"weight": self.embedding.weight, "product": self.embedding.product}
+def unigram_of(given: OutputContext) -> Unigram:
+    """Return the background; an error if it depends on the context."""
+    if not isinstance(given.background, Unigram):
+        raise AccordError(
+            f"output: {given.output} cannot use a background that depends on the context; "
+            f"expected background.kind: unigram or uniform"
+        )
+    return given.background
 
-    @cached_property
-    def unigram(self) -> Unigram:
-        """The background; an error if it depends on the context."""
-        if not isinstance(self.background, Unigram):
-            raise AccordError(
-                f"output: {self.output} cannot use a background that depends on the context; "
-                f"expected background.kind: unigram or uniform"
-            )
-        return self.background
 
-    @property
-    def mass(self) -> np.ndarray:
-        """How frequent each signature is."""
-        return self.unigram.class_mass().exp().numpy()
+def signature_mass(given: OutputContext) -> np.ndarray:
+    """Return the mass of each signature."""
+    return unigram_of(given).log_sums.exp().numpy()
 
-    def over_signatures(self, within: ClassLayer) -> SignatureOutput:
-        """Turn a layer over signatures into one over words, which share by the background."""
-        return SignatureOutput(within, self.features, self.unigram)
+
+def over_signatures(given: OutputContext, within: ClassLayer) -> SignatureOutput:
+    """Turn a layer over signatures into one over words, which share by the background."""
+    return SignatureOutput(within, given.features, unigram_of(given))
 
 
 class Softmax(ClassLayer):
@@ -204,8 +166,8 @@ def log_share(mass: np.ndarray) -> np.ndarray:
 
 def softmax(given: OutputContext) -> SignatureOutput:
     """One vector for each signature, and all of them compared at each step."""
-    mass = given.mass
-    return given.over_signatures(Softmax(len(mass), given.size, mass=mass, **given.tied))
+    mass = signature_mass(given)
+    return over_signatures(given, Softmax(len(mass), given.size, mass=mass, **tied_weights(given)))
 
 
 def self_normalised(
@@ -216,7 +178,9 @@ def self_normalised(
     """A softmax that is trained to have Z near 1; its probabilities are normalised all the same."""
     if penalty < 0:
         raise AccordError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
-    return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))
+    mass = signature_mass(given)
+    layer = SelfNormalised(mass, given.size, penalty, **tied_weights(given))
+    return over_signatures(given, layer)
 
 
 class Adaptive(ClassLayer):
@@ -272,8 +236,8 @@ def default_cutoffs(words: int) -> list[int]:
 
 def adaptive(given: OutputContext) -> SignatureOutput:
     """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
-    signatures = given.features.signature_count
-    return given.over_signatures(Adaptive(signatures, given.size, mass=given.mass))
+    mass = signature_mass(given)
+    return over_signatures(given, Adaptive(len(mass), given.size, mass=mass))
 
 
 def background(given: OutputContext) -> NoReturn:

@@ -34,6 +34,7 @@ from accord.models.common.files import PARTIAL, WEIGHTS, remove, write_whole
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State, batches, detached
 from accord.models.gpu.executor import Accelerated, is_accelerated
+from accord.models.inference.torch_model import TorchModel
 from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
 from accord.models.optimisers import MuonAndAdamW, optimiser
@@ -292,7 +293,8 @@ class Trainer:
 
     def _validation_loss(self, valid: Sentences, epoch: int) -> float:
         """Return the nats per word of the validation text."""
-        log_p = self.executor.sum_over(valid, lambda text: float(self.model.score(text).sum()))
+        scorer = TorchModel(self.model)
+        log_p = self.executor.sum_over(valid, lambda text: float(scorer.score(text).sum()))
         nats = -log_p / len(valid.ids)
         if not math.isfinite(nats):
             raise self._failure(f"the validation loss of epoch {epoch} is {nats}")

@@ -14,13 +14,11 @@ import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.models.background import Background
+from accord.models.background import Background, ClassTerms, NGramBackground, NGrams, split_terms
 from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import whole
-from accord.models.counts import Table, contexts_of, nodes_of, pack
 from accord.models.data import END, Sentences
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import NGrams
+from accord.models.ngrams import Table, pack
 from accord.models.phi import Features
 
 START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"
@@ -233,6 +231,23 @@ def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table[n
     return tables
 
 
+def contexts_of(rows: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
+    """Return the keys of the nodes of contexts and of all their suffixes, by length from 0."""
+    contexts = [np.zeros(1, np.int64)]
+    for of_length in rows:
+        keys = pack(nodes_of(of_length[:, 1:], contexts, words), of_length[:, 0], words)
+        contexts.append(np.unique(keys))
+    return contexts
+
+
+def nodes_of(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np.ndarray:
+    """Return the nodes of contexts that all exist."""
+    node = np.zeros(len(rows), np.int64)
+    for length in range(1, rows.shape[1] + 1):
+        node = np.searchsorted(contexts[length], pack(node, rows[:, -length], words))
+    return node
+
+
 TABLES = "ngrams.npz"
 
 
@@ -269,25 +284,20 @@ class ArpaBackground(Background):
         ids = self.group.cpu().numpy()[sentences.ids]
         return self.within.contexts(Sentences(ids, sentences.lengths), training)
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self._shared(self.within.class_mass(context))
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self._shared(self.within.class_terms(context)[0])
+        if not split:
+            return log_mass, None
+        return split_terms(log_mass, self._shared(self.within.class_terms(context, split)[0]))
 
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self._shared(self.within.class_prior(context))
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        if words is None:
+            return self.within.log_mass_of(None, context)[:, self.group] + self.log_share
         return self.within.log_mass_of(self.group[words], context) + self.log_share[words]
-
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.within.log_masses(context)[:, self.group] + self.log_share
 
     def word_masses(self) -> np.ndarray:
         group, log_share = self.group.cpu().numpy(), self.log_share.cpu().numpy()
         return self.within.word_masses()[group] * np.exp(log_share)
-
-    def regrouped(self, features: Features) -> "ArpaBackground":
-        share = self.log_share.exp().cpu().numpy()
-        return ArpaBackground(features, self.within.ngrams, self.group.cpu().numpy(), share)
 
     @property
     def size(self) -> int:

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.models.background import Background, Chance, needed
+from accord.models.background import Background, ClassTerms, required, split_terms
 from accord.models.data import Sentences
-from accord.models.mass import checked_mass, log_sums
+from accord.models.ngrams import checked_mass, log_sums
 from accord.models.phi import Features
 
 
@@ -45,31 +45,21 @@ class LabelledUnigram(Background):
             return np.full((len(sentences.ids), 1), int(self.given[0]), np.int64)
         return np.repeat(sentences.labels[:, :1].astype(np.int64), sentences.lengths, axis=0)
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self.log_class_mass[self._label(context)]
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self.log_class_mass[self._label(context)]
+        if not split:
+            return log_mass, None
+        return split_terms(log_mass, self.log_class_mass[0].expand_as(log_mass))
 
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.log_class_mass[0].expand(len(needed(context)), -1)
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.log_mass[self._label(context).unsqueeze(-1), words]
-
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.log_mass[self._label(context)]
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        label = self._label(context)
+        return self.log_mass[label] if words is None else self.log_mass[label.unsqueeze(-1), words]
 
     def word_masses(self) -> np.ndarray:
         return self.log_mass[0].exp().cpu().numpy()
 
-    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
-        return super().draw(signatures, needed(context), chance)
-
-    def regrouped(self, features: Features) -> "LabelledUnigram":
-        same = LabelledUnigram(features, self.log_mass.exp().cpu().numpy())
-        same.given = self.given
-        return same
-
     def _label(self, context: Tensor | None) -> Tensor:
-        return needed(context)[:, 0].long()
+        return required(context)[:, 0].long()
 
 
 def counted_by_label(text: Sentences, labels: int, prior: np.ndarray, weight: float) -> np.ndarray:

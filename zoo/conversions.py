@@ -12,15 +12,15 @@ import pandas as pd
 
 from accord.errors import AccordError, ExistsError
 from accord.lexicon.vectors import kmeans
+from accord.models.background import NGramBackground, NGrams, kneser_ney
 from accord.models.common.checks import expect_at_least
-from accord.models.composed import BackgroundOnly, Backward, pseudo_log_likelihood
+from accord.models.composed import Backward, pseudo_log_likelihood
 from accord.models.data import Model, Sentences
 from accord.models.inference.generation import written_text
+from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import NextWord, WordValues
-from accord.models.inference.torch_model import in_torch
+from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import NGrams, kneser_ney
 from accord.models.phi import Features
 from accord.models.spelling.spelling import WrittenText, load_spelling, score_text
 from accord.pipeline.ask.scorer import Scorer
@@ -31,7 +31,7 @@ from accord.pipeline.data.encoded import held_out, read_forms, read_text
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.find import TrainedModel
-from accord.pipeline.model.network import load_trained, prior_of
+from accord.pipeline.model.network import for_queries, load_inference, load_trained, prior_of
 from accord.pipeline.study.scored_models import Scored
 from accord.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.zoo.gradient_free import prune
@@ -106,7 +106,7 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
         raise AccordError(
             f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
         )
-    model = load_trained(FullEncoding(artefacts))
+    model = load_inference(FullEncoding(artefacts))
     forms = [form.replace(" ", "_") for form in Vocabulary.load(artefacts["analyse"]).forms]
     if how.states:
         _write_states(model, artefacts, how, forms, path)
@@ -134,38 +134,38 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
 
 def _is_plain(model: Model) -> bool:
     """Whether a model is n-grams of the last words, as files hold them."""
-    is_ngrams = isinstance(model, BackgroundOnly) and isinstance(model.background, NGramBackground)
-    return is_ngrams and model.background.is_plain
+    background = model.background if isinstance(model, TorchBackground) else None
+    return isinstance(background, NGramBackground) and background.is_plain
 
 
 def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> NGrams:
-    if not isinstance(model, LanguageModel | BackgroundOnly):
+    if not isinstance(model, InferenceModel):
         raise AccordError("n-grams of words: expected a model over words, got one of subwords")
     order = how.order or ORDER
     if how.samples is None:
         text = read_text(artefacts["encode"], "train")
         with _shown(len(text.ids)) as advance:
-            asked = NextWord(in_torch(model), WordValues.none(words))
+            asked = NextWord(model, WordValues.none(words))
             return own_ngrams(asked, text, order, words, advance)
-    if isinstance(model, BackgroundOnly):
+    if isinstance(model, TorchBackground):
         raise AccordError("--samples: expected a network to draw from, got a background alone")
     return _counted(_drawn(model, how.samples), artefacts, order)
 
 
-def _drawn(model: LanguageModel, sentences: int) -> Sentences:
+def _drawn(model: InferenceModel, sentences: int) -> Sentences:
     with _shown(None) as advance:
-        return written_text(in_torch(model), sentences, SEED, on_words=advance)
+        return written_text(model, sentences, SEED, on_words=advance)
 
 
 def _write_states(
     model: Model, artefacts: Inputs, how: Conversion, forms: Sequence[str], path: Path
 ) -> None:
     """The automaton of a network's hidden states, as they are in the training text or its own."""
-    if not isinstance(model, LanguageModel):
+    if not isinstance(model, TorchModel):
         raise AccordError("--states: expected a network over words, whose hidden states are known")
     text = _drawn(model, how.samples) if how.samples else read_text(artefacts["encode"], "train")
     with _shown(len(text.ids)) as advance:
-        found = clustered(model, text, how.states, len(forms), advance)
+        found = clustered(model.network, text, how.states, len(forms), advance)
     write_wfst(found.automaton, forms, path)
     size = f"{found.states:,} states, {len(found.automaton.arcs.p):,} arcs"
     _compare(model, found, f"{path.name}, {size}", artefacts, ORDER)
@@ -271,18 +271,19 @@ def _written(word: str) -> str:
 
 def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
     """Perplexity on each split with growing shares of zeros, without further training."""
-    loaded = load_trained(FullEncoding(scored.folders))
-    network = getattr(loaded, "model", loaded)  # which a model of subwords has within
-    if isinstance(network, BackgroundOnly):
+    encoding = FullEncoding(scored.folders)
+    network = load_trained(encoding)
+    if not isinstance(network, LanguageModel):
         raise AccordError(f"{scored.name}: expected a network, whose weights can be zero")
     spelling, rows = load_spelling(scored.folders["background"]), []
     for share in sorted({0.0, *shares}):
         prune(network, share)
+        model = for_queries(network, encoding)
         kept = sum(int(weight.count_nonzero()) for weight in network.parameters())
         row = {"zeros": f"{share:.0%}", "weights left": f"{kept:,}"}
         for split in scored.splits:
             forms = read_forms(scored.folders["encode"], split)
-            log_p, _ = score_text(loaded, spelling, scored.sentences(split), forms, UNKNOWN_ID)
+            log_p, _ = score_text(model, spelling, scored.sentences(split), forms, UNKNOWN_ID)
             row[split] = f"{np.exp(-log_p.mean()):,.1f}"
         rows.append(row)
     return pd.DataFrame(rows)
@@ -294,8 +295,8 @@ def both_directions(forward: Scored, backward: Scored) -> pd.DataFrame:
     Both together see the words on either side, so that theirs is a pseudo-perplexity, which
     compares with that of other bidirectional models alone.
     """
-    one, other = (load_trained(FullEncoding(each.folders)) for each in (forward, backward))
-    if not isinstance(one, LanguageModel) or not isinstance(other, Backward):
+    one, other = (load_inference(FullEncoding(each.folders)) for each in (forward, backward))
+    if not isinstance(one, TorchModel) or not isinstance(other, Backward):
         raise AccordError(
             f"expected a network that reads words forwards and one with train.text: backward, got "
             f"{type(one).__name__} and {type(other).__name__}"

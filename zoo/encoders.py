@@ -9,12 +9,14 @@ from torch.nn import functional
 from accord.errors import AccordError
 from accord.models.data import State
 from accord.models.encoder import (
+    SINGLE,
     Encoder,
     Layers,
     RecurrentLayer,
     Stacked,
     StackedLayer,
     VariationalDropout,
+    in_full_precision,
 )
 
 
@@ -309,11 +311,23 @@ class Hierarchical(Encoder):
         sizes = place.flatten().bincount().cpu()  # how many words have a first letter, a second …
         before = nn.functional.pad(state, (0, 0, 0, len(by_length) - columns))
         before = before[:, by_length[: sizes[0]]]
-        fast = self.below.packed(letters.flatten(0, 1)[order], sizes, before)
+        fast = read_packed(self.below, letters.flatten(0, 1)[order], sizes, before)
         return fast[order.argsort()].unflatten(0, ends.shape)
 
     def initial_state(self, batch: int) -> State:
         return tuple(layer.initial_state(batch) for layer in (self.below, *self.above, self.out))
+
+
+def read_packed(layer: RecurrentLayer, inputs: Tensor, sizes: Tensor, state: Tensor) -> Tensor:
+    """Return outputs for sequences of many lengths, the longest first.
+
+    The inputs (N × E) are those of all first steps, of all second ones and so on; `sizes` has
+    their numbers. Not for an LSTM, which has two states.
+    """
+    with in_full_precision(inputs.device.type):
+        inputs, state = (part.to(layer.recurrent_weight.dtype) for part in (inputs, state))
+        kernel, weights = layer.kernels[layer.name], layer.weights()
+        return kernel(inputs, sizes, state, weights, *SINGLE, layer.training, False)[0]
 
 
 def ticked(

@@ -5,21 +5,26 @@ of a text (N × n), and `named(kept)`, which words these contexts name (N × P; 
 and the value that the feature has for each of them (N × P); for all other words it is 0.
 """
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background import Background, Chance, needed
+from accord.models.background import Background, ClassTerms, required
 from accord.models.common.checks import check_words
 from accord.models.common.registry import Choice
 from accord.models.data import NO_WORD, Sentences, preceding
-from accord.models.log_linear import LogLinear
+from accord.models.log_linear import (
+    LogLinear,
+    OutputContext,
+    ScoredSignatures,
+    SignatureTerms,
+    log_share,
+)
 from accord.models.parts import EXPERTS
 from accord.models.phi import Features
-from accord.models.signatures import BeforeState, ScoredSignatures
-from accord.models.softmax import OutputContext
 
 
 class Naming(Protocol):
@@ -48,49 +53,83 @@ class Copy:
         return kept, torch.ones_like(kept, dtype=torch.float32)
 
 
+@dataclass(frozen=True)
+class NamedWords(ScoredSignatures):
+    """Signatures and, after them, the words that the context names, each a class of its own.
+
+    A named word leaves its signature. All else is as for signatures.
+    """
+
+    named: Tensor = field(kw_only=True)  # (N × P), −1 where fewer are; P = C − S
+
+    def classes(self, words: Tensor) -> Tensor:
+        classes, signatures = self.signature[words], self.logits.shape[1] - self.named.shape[1]
+        for number, named in enumerate(self.named.T, start=signatures):
+            classes = torch.where(words == named.unsqueeze(1), number, classes)
+        return classes
+
+
+def naming(
+    scored: ScoredSignatures, words: Tensor, log_mass: Tensor, evidence: Tensor
+) -> NamedWords:
+    """Give words classes of their own, with the expert feature's term in their scores (N × P)."""
+    words = _once(words)
+    signature = scored.signature[words.clamp(min=0)]
+    log_mass = log_mass.masked_fill(words < 0, -torch.inf)
+    of_signatures = scored.log_mass.expand(len(words), -1)
+    share = log_share(log_mass, of_signatures.gather(1, signature))
+    taken = torch.zeros_like(of_signatures, dtype=share.dtype)
+    left = torch.log1p(-taken.scatter_add(1, signature, share.exp()).clamp(max=1))
+    scores = scored.logits.gather(1, signature) + share.to(scored.logits.dtype) + evidence
+    return NamedWords(
+        log_mass=torch.cat([of_signatures + left, log_mass], dim=1),
+        logits=torch.cat([scored.logits + left.to(scored.logits.dtype), scores], dim=1),
+        signature=scored.signature,
+        rows=scored.rows,
+        named=words,
+    )
+
+
+def _once(words: Tensor) -> Tensor:
+    """Count a word once that a context names twice, with its first value."""
+    same = words.unsqueeze(2) == words.unsqueeze(1)
+    return words.masked_fill(same.tril(-1).any(dim=2), -1)
+
+
 class ExpertLogLinear(LogLinear):
     """A log-linear layer with one more feature, whose weight a_e = w·h_t is not over 1/T."""
 
-    background: "BesideExpert"
+    background: "ExpertBackground"
 
     def __init__(
-        self,
-        features: Features,
-        background: Background,
-        size: int,
-        *,
-        expert: Naming,
-        weight: nn.Parameter | None = None,
-        beside: int = 0,
+        self, features: Features, background: Background, size: int, *, expert: Naming, **settings
     ):
-        wider = BesideExpert(features, background, expert)
-        super().__init__(features, wider, size, weight=weight, beside=beside)
+        super().__init__(features, ExpertBackground(features, background, expert), size, **settings)
         self.expert_weight = nn.Parameter(torch.zeros(1, self.width))
 
-    def classes(
-        self, h: Tensor, context: Tensor | None, before: BeforeState | None = None
-    ) -> ScoredSignatures:
-        """The signatures, and each word that the expert names, with their scores."""
+    def score_signatures(
+        self, h: Tensor, context: Tensor | None, terms: SignatureTerms | None = None
+    ) -> NamedWords:
+        """Score the signatures, and each word that the expert names."""
         words, values = self.background.named(context)
         check_words("the expert's words", words, len(self.signature), least=-1)
         evidence = h @ self.expert_weight.T * values
         log_mass = self.background.log_mass_of(words.clamp(min=0), context)
-        return super().classes(h, context, before).naming(words, log_mass, evidence)
+        return naming(super().score_signatures(h, context, terms), words, log_mass, evidence)
 
     def adaptor(self, h: Tensor) -> Tensor:
-        """One weight per feature, the expert's last: (N × F + 1)."""
+        """Return one weight per feature, the expert's last: (N × F + 1)."""
         return torch.cat([super().adaptor(h), h @ self.expert_weight.T], dim=1)
 
-    def context_terms(self, h: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
+    def context_terms(self, h: Tensor, context: Tensor | None) -> list[dict[int, float]]:
         words, values = self.background.named(context)
-        return words, (h @ self.expert_weight.T).double() * values
+        nats = (h @ self.expert_weight.T).double() * values
+        rows = zip(words.tolist(), nats.tolist(), strict=True)
+        # A word that is named twice has its first value.
+        return [dict(zip(reversed(ids), reversed(terms), strict=True)) for ids, terms in rows]
 
-    def regrouped(self, features: Features) -> Background:
-        """The background alone: a layer over other signatures adds its own expert."""
-        return self.regrouped_from(self.background.background, features)
 
-
-class BesideExpert(Background):
+class ExpertBackground(Background):
     """b(K, x) as it is; a context is that of b and, after it, that of the expert."""
 
     def __init__(self, features: Features, background: Background, expert: Naming):
@@ -114,35 +153,20 @@ class BesideExpert(Background):
 
     def kept(self, context: Tensor | None) -> Tensor:
         """What the expert keeps of each context: (N × n)."""
-        context = needed(context)
+        context = required(context)
         return context[:, context.shape[1] - self.width :].long()
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self.background.class_mass(self._own(context))
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        return self.background.class_terms(self._own(context), split)
 
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.background.class_prior(self._own(context))
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         return self.background.log_mass_of(words, self._own(context))
-
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.background.log_masses(self._own(context))
 
     def word_masses(self) -> np.ndarray:
         return self.background.word_masses()
 
-    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
-        return self.background.draw(signatures, self._own(context), chance)
-
-    def contenders(self, k: int) -> Tensor:
-        return self.background.contenders(k)
-
-    def regrouped(self, features: Features) -> Background:
-        return self.background.regrouped(features)
-
-    def check_made_for(self, features: Features) -> None:
-        self.background.check_made_for(features)
+    def check_features(self, features: Features) -> None:
+        self.background.check_features(features)
 
     @property
     def size(self) -> int:
@@ -160,14 +184,9 @@ def expert(
     temperature: bool = False,
 ) -> ExpertLogLinear:
     """A log-linear output with one more feature, of the words that the context names."""
-    layer = ExpertLogLinear(
-        given.features,
-        given.background,
-        given.size,
+    return given.log_linear(
+        ExpertLogLinear,
         expert=EXPERTS.make(expert, given.features),
-        weight=given.embedding.weight if given.embedding else None,
-        beside=given.beside,
-    )
-    return layer.adjust(
-        given.features, layer.width, background_gate=background_gate, temperature=temperature
+        background_gate=background_gate,
+        temperature=temperature,
     )

@@ -19,10 +19,10 @@ from accord.errors import AccordError
 from accord.models.calibration import golden_section
 from accord.models.data import Sentences
 from accord.models.encoder import Recurrent, RecurrentLayer
+from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import log_linear_of
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
-from accord.models.states import states
 
 RIDGE = 1e-3  # added to the variance of each unit, as a share of the mean variance
 UNSEEN = 5.0  # words in the mean state that each feature is taken to have been seen before
@@ -45,10 +45,11 @@ def moments(model: LanguageModel, text: Sentences) -> Moments:
     size, signature = output.weight.shape[1], output.signature
     zeros = partial(torch.zeros, dtype=torch.float64, device=signature.device)
     total, squares = zeros(size), zeros(size, size)
-    signatures = len(output.background.starts) - 1
+    signatures = output.product.signature_count
     times, sums = zeros(signatures), zeros(signatures, size)
-    for at in states(model, text):
-        h, of = at.h.double(), signature[at.words]
+    for read in TorchModel(model).states(text):
+        words = torch.from_numpy(text.ids[read.positions].astype(np.int64))
+        h, of = read.h.double(), signature[words.to(signature.device)]
         total += h.sum(dim=0)
         squares += h.T @ h
         times += of.bincount(minlength=signatures)
@@ -102,7 +103,7 @@ def fit_readout(model: LanguageModel, train: Sentences, valid: Sentences) -> Non
     def loss(log_scale: float) -> float:
         output.weight.copy_(weight * math.exp(log_scale))
         output.bias.copy_(bias * math.exp(log_scale))
-        return -float(model.score(valid).mean())
+        return -float(TorchModel(model).score(valid).mean())
 
     loss(golden_section(loss, LEAST, MOST, ROUNDS))
 
@@ -158,7 +159,7 @@ def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences
 
 def _fitness(model: LanguageModel, own: Sentences, judging: Sentences) -> float:
     solve(model, moments(model, own))
-    return -float(model.score(judging).mean())
+    return -float(TorchModel(model).score(judging).mean())
 
 
 def _genome(model: LanguageModel) -> Genome:

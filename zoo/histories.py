@@ -9,18 +9,20 @@ import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.models.background import Background, needed
-from accord.models.counts import NOTHING, last_words
+from accord.models.background import (
+    FOLDS,
+    Background,
+    ClassTerms,
+    HistoryContext,
+    NGramBackground,
+    lacking,
+    required,
+    split_terms,
+)
 from accord.models.data import END, Sentences
 from accord.models.encoder import Layers
 from accord.models.mixture import likeliest_weights
-from accord.models.ngram_background import (
-    FOLDS,
-    HistoryContext,
-    NGramBackground,
-    held_out,
-    lacking,
-)
+from accord.models.ngrams import NOTHING, last_words
 from accord.models.phi import Features
 
 
@@ -85,38 +87,34 @@ class ClassBackground(Background):
         ids = self.class_of_word.cpu().numpy()[sentences.ids]
         return self.within.contexts(Sentences(ids, sentences.lengths), training)
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self._of_signatures(context, self.within.class_mass)
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        context = required(context)
+        log_mass = self._of_signatures(context, self.within.class_terms(context)[0])
+        if not split:
+            return log_mass, None
+        prior = self.within.class_terms(context, split)[0]
+        return split_terms(log_mass, self._of_signatures(context, prior))
 
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self._of_signatures(context, self.within.class_prior)
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        context = required(context)
+        if words is None:
+            log_p = self.within.log_mass_of(None, context)[:, self.class_of_word]
+            return log_p + self.log_share[context[:, 0]].to(log_p.dtype)
         log_p = self.within.log_mass_of(self.class_of_word[words], context)
-        return log_p + self.log_share[needed(context)[:, :1], words]
-
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        log_p = self.within.log_masses(context)[:, self.class_of_word]
-        return log_p + self.log_share[needed(context)[:, 0]].to(log_p.dtype)
+        return log_p + self.log_share[context[:, :1], words]
 
     def word_masses(self) -> np.ndarray:
         return self.mass[0].cpu().numpy()
-
-    def regrouped(self, features: Features) -> "ClassBackground":
-        of_word, mass = (tensor.cpu().numpy() for tensor in (self.class_of_word, self.mass))
-        return ClassBackground(features, self.within, of_word, mass)
 
     @property
     def size(self) -> int:
         """How many n-grams of classes are listed, and words in classes."""
         return self.within.size + len(self.class_of_word)
 
-    def _of_signatures(
-        self, context: Tensor | None, of_classes: Callable[[Tensor], Tensor]
-    ) -> Tensor:
-        context = needed(context)
-        p = of_classes(context).exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
-        mass = p.new_zeros(len(p), len(self.starts) - 1)
+    def _of_signatures(self, context: Tensor, of_classes: Tensor) -> Tensor:
+        """Return log B_s(K) from the log-probabilities of classes."""
+        p = of_classes.exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
+        mass = p.new_zeros(len(p), self.signature_count)
         return mass.index_add_(1, self.pair_signature, p).log()
 
 
@@ -178,24 +176,18 @@ class MixedBackground(Background):
         found = [part.contexts(sentences, training) for part in self.parts]
         return np.concatenate([*found, kinds(found[0], sentences)[:, None]], axis=1)
 
-    def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self._mixed(context, lambda part, of_part: part.class_mass(of_part))
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self._mixed(context, lambda part, of_part: part.class_terms(of_part)[0])
+        if not split:
+            return log_mass, None
+        prior = self._mixed(context, lambda part, of_part: part.class_terms(of_part, split)[0])
+        return split_terms(log_mass, prior)
 
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self._mixed(context, lambda part, of_part: part.class_prior(of_part))
-
-    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         return self._mixed(context, lambda part, of_part: part.log_mass_of(words, of_part))
-
-    def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self._mixed(context, lambda part, of_part: part.log_masses(of_part))
 
     def word_masses(self) -> np.ndarray:
         return next(iter(self.parts)).word_masses()
-
-    def regrouped(self, features: Features) -> "MixedBackground":
-        parts = [part.regrouped(features) for part in self.parts]
-        return MixedBackground(features, parts, self.log_weights.exp().cpu().numpy())
 
     @property
     def size(self) -> int:
@@ -204,7 +196,7 @@ class MixedBackground(Background):
     def _mixed(
         self, context: Tensor | None, asked: Callable[[NGramBackground, Tensor], Tensor]
     ) -> Tensor:
-        context = needed(context)
+        context = required(context)
         weights = self.log_weights[context[:, -1]]
         contexts = context[:, :-1].split([part.ngrams.order for part in self.parts], dim=1)
         weighed = (
@@ -219,6 +211,12 @@ def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
     """Of each context, by its nodes: twice how many words it is of, one more at the start."""
     found = (nodes >= 0).sum(axis=1) - 1
     return 2 * found + (found > sentences.offsets)
+
+
+def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
+    """Return the sentences of all parts but the first, and those of the first."""
+    is_first = sentences.parts(folds) == 1
+    return sentences.chosen(~is_first), sentences.chosen(is_first)
 
 
 def fitted_weights(

@@ -17,6 +17,7 @@ from accord.models.common.weights import load_weights, parameters_of
 from accord.models.data import Batch, Sentences, State, batches, detached
 from accord.models.encoder import Encoder
 from accord.models.gpu.executor import on_device
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel, Seen
 from accord.models.optimisers import ADAMW, uncompiled
 from accord.models.train import prepare_batch
@@ -150,7 +151,7 @@ def kalman(
             state = detached(seen.after)
             total += float(seen.nats.detach()) * len(given.targets)
             count += len(given.targets)
-        nats = -float(model.score(valid).mean())
+        nats = -float(TorchModel(model).score(valid).mean())
         say(f"  epoch {epoch}: train {total / count:.3f}, valid {nats:.3f} nats")
         since += 1
         if nats < lowest:
@@ -248,7 +249,7 @@ def cascade(
             reader.next().nats.backward()
             nn.utils.clip_grad_norm_(others, recipe.max_grad_norm)
             optimiser.step()
-        nats = -float(model.score(valid).mean())
+        nats = -float(TorchModel(model).score(valid).mean())
         say(f"  {number} units: {nats:.3f} nats on validation")
         if nats < lowest:
             best, lowest = parameters_of(model), nats
@@ -344,6 +345,6 @@ def boost(
     weak = training.build(first)
     training.fit(weak, first, training.train, out)
     text = training.train
-    nats = -np.add.reduceat(weak.score(text), text.starts) / text.lengths
+    nats = -np.add.reduceat(TorchModel(weak).score(text), text.starts) / text.lengths
     hard = np.maximum(nats, 0) ** power
     return text._replace(weights=hard / np.average(hard, weights=text.lengths))

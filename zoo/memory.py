@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.data import END, Sentences, State, detached
+from accord.models.inference.interface import with_others
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
-from accord.models.states import states, with_others
 
 
 class Cache:
@@ -42,15 +43,16 @@ class Cache:
             mass[word] = (held + 1) * self.decay, now
         return log_p
 
-    def log_distributions(self, sentences: Sentences) -> Tensor:
-        mass = torch.zeros(self.words, dtype=torch.float64)
+    def log_distributions(self, sentences: Sentences) -> np.ndarray:
+        mass = np.zeros(self.words)
         rows = []
         for word in sentences.ids.tolist():
-            rows.append(mass / mass.sum() if mass.any() else torch.full_like(mass, 1 / self.words))
+            rows.append(mass / mass.sum() if mass.any() else np.full(self.words, 1 / self.words))
             if word != END:
                 mass = mass * self.decay
                 mass[word] += self.decay
-        return torch.stack(rows).log()
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack(rows))
 
 
 NEAREST = 256  # states; four times as many are worth nothing (results/log/calibration.md)
@@ -103,7 +105,7 @@ class Neighbours:
 def _states(network: LanguageModel, text: Sentences) -> Tensor:
     """The states before all words, in their order: (N × H)."""
     h: Tensor | None = None
-    for read in states(network, text):
+    for read in TorchModel(network).states(text):
         if h is None:
             most = MOST_NUMBERS // read.h.shape[1]
             if len(text.ids) > most:
@@ -166,7 +168,7 @@ class Dynamic:
                 seen.nats, self.weights, allow_unused=True, materialize_grads=True
             )
         with torch.no_grad():
-            asked = with_others(targets, others)
+            asked = torch.from_numpy(with_others(ids, others)).to(device)
             log_p = self.network.output.log_prob_of(seen.states, asked, context).double().cpu()
             self._step([*gradients])
         return log_p.numpy(), detached(seen.after)

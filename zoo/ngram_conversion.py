@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.models.counts import Level, Table, contexts_of, count, nodes_of, pack
+from accord.models.background import NGrams, rows_of
 from accord.models.data import END, Sentences, preceding
-from accord.models.ngrams import NGrams, rows_of, shorter_nodes
+from accord.models.ngrams import Level, Table, count, pack
+from accord.zoo.arpa import contexts_of, nodes_of
 
 LEAST = 1e-6  # the least mass that a context leaves to words that it does not list
 
@@ -151,7 +152,7 @@ def pruned(model: NGrams, threshold: float) -> NGrams:
     """
     if not 0 <= threshold < 1:
         raise AccordError(f"threshold: expected a share from 0 to under 1, got {threshold}")
-    words_of = model.context_words()
+    words_of = model.numpy().context_words()
     chosen: list[Chosen] = []
     needed = np.zeros((0, model.order), np.int64)  # the contexts of what stays, with their ends
     contexts = [table.contexts.numpy() for table in model.tables]
@@ -159,7 +160,7 @@ def pruned(model: NGrams, threshold: float) -> NGrams:
         table = model.tables[length]
         keys, p = table.keys.numpy(), table.p.numpy()
         node, word = np.divmod(keys, model.words)
-        rows = np.concatenate([words_of[length].numpy()[node], word[:, None]], axis=1)
+        rows = np.concatenate([words_of[length][node], word[:, None]], axis=1)
         stays = np.ones(len(keys), bool)
         if length:
             stays = np.expm1(_lost(model, length)) >= threshold
@@ -177,7 +178,7 @@ def _lost(model: NGrams, length: int) -> np.ndarray:
     """D of every n-gram with contexts of that length."""
     table = model.tables[length]
     node, word = table.keys // model.words, table.keys % model.words
-    p, below = table.p, model.p(shorter_nodes(model, length, node), word)
+    p, below = table.p, model.p(model.shorter_nodes(length, node), word)
     nodes = len(table.contexts)
     left, left_below = (
         1 - mass.new_zeros(nodes).index_add_(0, node, mass).clamp(max=1) for mass in (p, below)
@@ -190,7 +191,7 @@ def _lost(model: NGrams, length: int) -> np.ndarray:
 
 def _p_of_contexts(model: NGrams, length: int) -> torch.Tensor:
     """p(h) of every context: a sentence starts as often as one ends."""
-    rows = model.context_words()[length]
+    rows = torch.from_numpy(model.numpy().context_words()[length])
     p = model.p_0.new_ones(len(rows))
     for at in range(length):
         p = p * model.p(model.nodes(rows[:, :at]), rows[:, at])

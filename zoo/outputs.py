@@ -10,9 +10,21 @@ from torch.nn import functional
 
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
-from accord.models.log_linear import LogLinear
-from accord.models.signatures import BeforeState, ScoredSignatures, share_in_class
-from accord.models.softmax import OutputContext, SignatureOutput, Softmax, Tied
+from accord.models.log_linear import (
+    LogLinear,
+    OutputContext,
+    ScoredSignatures,
+    SignatureTerms,
+    log_share,
+)
+from accord.models.softmax import (
+    SignatureOutput,
+    Softmax,
+    Tied,
+    over_signatures,
+    signature_mass,
+    tied_weights,
+)
 
 
 class ClassBased(Softmax):
@@ -110,8 +122,10 @@ class ClassBased(Softmax):
 
 def classes(given: OutputContext) -> SignatureOutput:
     """First the class of a word (see encode.classes), then the word among those of its class."""
-    layer = ClassBased(_classes(given), given.size, mass=given.mass, **given.tied)
-    return given.over_signatures(layer)
+    layer = ClassBased(
+        _classes(given), given.size, mass=signature_mass(given), **tied_weights(given)
+    )
+    return over_signatures(given, layer)
 
 
 def tree(
@@ -122,9 +136,11 @@ def tree(
     """A tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
         raise AccordError(f"output: tree.branches: expected 2 or more, got {branches}")
-    levels = nested(_classes(given), given.mass, branches)
-    layer = ClassBased(levels[0], given.size, *levels[1:], mass=given.mass, **given.tied)
-    return given.over_signatures(layer)
+    levels = nested(_classes(given), signature_mass(given), branches)
+    layer = ClassBased(
+        levels[0], given.size, *levels[1:], mass=signature_mass(given), **tied_weights(given)
+    )
+    return over_signatures(given, layer)
 
 
 def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndarray]:
@@ -224,7 +240,9 @@ def noise_contrastive(
 def _over(kind: type[Sampled], given: OutputContext, samples: int) -> SignatureOutput:
     if samples < 1:
         raise AccordError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
-    return given.over_signatures(kind(given.mass, given.size, samples=samples, **given.tied))
+    return over_signatures(
+        given, kind(signature_mass(given), given.size, samples=samples, **tied_weights(given))
+    )
 
 
 class SampledExpectations(LogLinear):
@@ -244,7 +262,7 @@ class SampledExpectations(LogLinear):
     samples: int
     from_model: bool
 
-    def begin(self, words: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
+    def begin(self, words: Tensor, context: Tensor) -> Callable[[], SignatureTerms] | None:
         """In training nothing is computed beside the encoder, as not all signatures are scored."""
         return None if self.training else super().begin(words, context)
 
@@ -253,19 +271,19 @@ class SampledExpectations(LogLinear):
         h: Tensor,
         targets: Tensor,
         context: Tensor | None = None,
-        classes: ScoredSignatures | None = None,
+        scored: ScoredSignatures | None = None,
         log_mass: Tensor | None = None,
     ) -> Tensor:
-        """Nats per target; in training its gradient is sampled."""
+        """Return the mean nats per target; in training its gradient is sampled."""
         if not self.training:
-            return super().loss(h, targets, context, classes, log_mass)
+            return super().loss(h, targets, context, scored, log_mass)
         check_words("words", targets, len(self.signature))
         of_class, prior, _ = self.masses(context)
-        rows, bias = self._rows(self._weights())
+        rows, bias = self.rows(self._joined_weight())
         own = self.signature[targets].unsqueeze(1)
         observed = self._scores(h, own, prior, rows, bias)
         log_mass = self.background.log_mass_of(targets.unsqueeze(1), context)
-        share = share_in_class(log_mass, of_class.expand(len(h), -1).gather(1, own)).to(h.dtype)
+        share = log_share(log_mass, of_class.expand(len(h), -1).gather(1, own)).to(h.dtype)
         of_drawn = self._from_model if self.from_model else self._from_background
         return (of_drawn(h, prior, rows, bias) - (observed + share).squeeze(1)).mean()
 
@@ -304,10 +322,7 @@ def sampled_expectations(
     draw: str = "model",  # or from the background
 ) -> SampledExpectations:
     """A log-linear output whose expected features are sampled in training."""
-    weight = given.embedding.weight if given.embedding else None
-    layer = SampledExpectations(
-        given.features, given.background, given.size, weight=weight, beside=given.beside
-    )
+    layer = given.log_linear(SampledExpectations)
     layer.samples, layer.from_model = samples, draw == "model"
     mass = np.bincount(
         given.features.signature, given.background.word_masses(), given.features.signature_count

@@ -128,8 +128,10 @@ def of_cache(model: Scored) -> Candidates:
 
 def of_neighbours(model: Scored) -> Candidates:
     """The words after a network's nearest states in its training text; nearer ones count more."""
-    network = load_trained(FullEncoding(model.folders))
-    if not isinstance(network, LanguageModel):
+    encoding = FullEncoding(model.folders)
+    network = load_trained(encoding)
+    reads_words = not encoding.subwords and encoding.recipe.text != "backward"
+    if not reads_words or not isinstance(network, LanguageModel):
         raise AccordError(
             f"--neighbours: expected a network over words, whose states can be compared; "
             f"'{model.name}' has no states of words: it is made of n-grams or of subwords"

@@ -22,15 +22,19 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.background import Background
+from accord.models.background import Background, ClassTerms, Unigram, split_terms
 from accord.models.common.registry import Choice, parted
 from accord.models.data import Sentences
-from accord.models.log_linear import LogLinear
+from accord.models.log_linear import (
+    Described,
+    LogLinear,
+    OutputContext,
+    ScoredSignatures,
+    SignatureTerms,
+)
 from accord.models.parts import PREFIX_FEATURES
 from accord.models.phi import Features
-from accord.models.signatures import BeforeState, ScoredSignatures
-from accord.models.softmax import Described, OutputContext
-from accord.zoo.expert import BesideExpert
+from accord.zoo.expert import ExpertBackground
 
 KEPT = 1 << 25  # numbers, of the states that were met last
 NOTHING: frozenset[str] = frozenset()
@@ -166,7 +170,7 @@ def _in_order(numbers: Any, names: Sequence[str], where: str) -> list[float]:
 class PrefixLogLinear(LogLinear):
     """A log-linear layer with features φ(K, x), each with a weight that the network chooses."""
 
-    background: BesideExpert
+    background: ExpertBackground
 
     def __init__(
         self,
@@ -175,11 +179,11 @@ class PrefixLogLinear(LogLinear):
         size: int,
         *,
         prefixes: PrefixStates,
-        weight: nn.Parameter | None = None,
-        beside: int = 0,
+        **settings: Any,
     ):
-        wider = BesideExpert(features, background, prefixes)
-        super().__init__(features, wider, size, weight=weight, beside=beside)
+        super().__init__(
+            features, ExpertBackground(features, background, prefixes), size, **settings
+        )
         self.prefixes = prefixes
         self.prefix_weight = nn.Parameter(torch.zeros(len(prefixes.names), self.width))
         self.prefix_bias = nn.Parameter(torch.zeros(len(prefixes.names)))
@@ -187,11 +191,11 @@ class PrefixLogLinear(LogLinear):
             torch.zeros(features.feature_count, len(prefixes.read_names))
         )
 
-    def classes(
-        self, h: Tensor, context: Tensor | None, before: BeforeState | None = None
+    def score_signatures(
+        self, h: Tensor, context: Tensor | None, terms: SignatureTerms | None = None
     ) -> ScoredSignatures:
-        """The signatures with a'_t·φ(K, s) in their scores."""
-        scored = super().classes(h, context, before)
+        """Score the signatures with a'_t·φ(K, s)."""
+        scored = super().score_signatures(h, context, terms)
         return replace(scored, logits=scored.logits + self.prefix_scores(h, context))
 
     def prefix_scores(self, h: Tensor, context: Tensor | None) -> Tensor:
@@ -221,9 +225,37 @@ class PrefixLogLinear(LogLinear):
         added = self.prefix_scores(h, context).gather(1, asked).view_as(words)
         return super().log_background_of(h, words, context) + added
 
-    def regrouped(self, features: Features) -> Background:
-        """The background alone: a layer over other signatures adds its own prefixes."""
-        return self.regrouped_from(self.background.background, features)
+
+class WordByWord(Background):
+    """The same b(K, x) for a Φ of which every word is a signature of its own."""
+
+    words: Tensor  # of each signature (V)
+
+    def __init__(self, features: Features, whole: Background):
+        super().__init__(features)
+        self.whole = whole
+        words = torch.from_numpy(np.argsort(features.signature))
+        self.register_buffer("words", words, persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        return self.whole.contexts(sentences, training)
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self.whole.log_mass_of(None, context)[..., self.words]
+        if not split:
+            return log_mass, None
+        prior = torch.from_numpy(self.word_masses()).to(log_mass)[self.words]
+        return split_terms(log_mass, (prior / prior.sum()).log().expand_as(log_mass))
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        return self.whole.log_mass_of(words, context)
+
+    def word_masses(self) -> np.ndarray:
+        return self.whole.word_masses()
+
+    @property
+    def size(self) -> int:
+        return self.whole.size
 
 
 def prefix_features(
@@ -238,20 +270,22 @@ def prefix_features(
     if given.described is None:
         raise AccordError("output: prefix-features expects words; a model of subwords has none")
     kind, settings = parted(PREFIX_FEATURES.checked(features))
-    phi, background = given.features, given.background
     if exact:  # each word by itself, so that the function sees every form
-        phi = phi.split_by(np.arange(phi.vocabulary_size))
-        background = background.regrouped(phi)
+        phi = given.features.split_by(np.arange(given.features.vocabulary_size))
+        background = given.background
+        by_word = (
+            Unigram(phi, background.word_masses())
+            if isinstance(background, Unigram)
+            else WordByWord(phi, background)
+        )
+        given = replace(given, features=phi, background=by_word)
     function = partial(PREFIX_FEATURES[kind], **settings)
-    layer = PrefixLogLinear(
-        phi,
-        background,
-        given.size,
-        prefixes=PrefixStates(phi, given.described(), function),
-        weight=given.embedding.weight if given.embedding else None,
-        beside=given.beside,
+    return given.log_linear(
+        PrefixLogLinear,
+        prefixes=PrefixStates(given.features, given.described(), function),
+        background_gate=background_gate,
+        temperature=temperature,
     )
-    return layer.adjust(phi, layer.width, background_gate=background_gate, temperature=temperature)
 
 
 AGREEING = ("ADJ", "AUX", "DET", "NOUN", "PRON", "VERB")  # parts of speech that agree

@@ -13,8 +13,14 @@ from torch.nn import functional
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
 from accord.models.data import State
-from accord.models.embedding import WordEmbedding, WordsRead
-from accord.models.encoder import Encoder, Layers, StackedLayer, VariationalDropout
+from accord.models.encoder import (
+    Encoder,
+    Layers,
+    StackedLayer,
+    VariationalDropout,
+    WordEmbedding,
+    WordsRead,
+)
 
 WIDTHS = range(1, 7)  # of the filters, in letters: those of the small model of Kim et al.
 FILTERS = 25  # for each letter of a filter's width

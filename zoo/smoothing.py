@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord.errors import AccordError
-from accord.models.counts import Level
+from accord.models.background import NGrams, interpolated
 from accord.models.mixture import likeliest_weights
-from accord.models.ngrams import NGrams, interpolated
+from accord.models.ngrams import Level
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:

@@ -28,14 +28,13 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from accord.errors import AccordError
+from accord.models.background import NGrams
 from accord.models.common.files import whole, write_whole
-from accord.models.counts import NGramAutomaton
+from accord.models.constraints.matching import NGramAutomaton
 from accord.models.data import END, Sentences
 from accord.models.inference.next_word import NextWord, WordValues
-from accord.models.inference.torch_model import in_torch
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
-from accord.models.ngrams import NGrams
-from accord.models.states import states
 from accord.zoo.arpa import check_forms
 from accord.zoo.ngram_conversion import Chosen, backed_off
 
@@ -161,7 +160,7 @@ AT_ONCE = 1 << 24  # probabilities of words that are held together
 @torch.inference_mode()
 def directions(model: LanguageModel, sentences: Sentences) -> Iterator[tuple[np.ndarray, Tensor]]:
     """Positions in the text, and the network's states before them, each of length one (N × H)."""
-    for read in states(model, sentences):
+    for read in TorchModel(model).states(sentences):
         yield read.positions, normalize(read.h.float(), dim=1).cpu()
 
 
@@ -174,7 +173,7 @@ def state_automaton(
 ) -> StateAutomaton:
     """The automaton whose states are the centres (C × H) that are nearest to some in the text."""
     used, before = np.unique(_nearest(model, text, centres), return_inverse=True)
-    asked = NextWord(in_torch(model), WordValues.none(words))
+    asked = NextWord(TorchModel(model), WordValues.none(words))
     ngrams = _means(asked, text, before, words, on_words)
     goes_on = np.flatnonzero(text.ids != END)
     word, after = text.ids[goes_on].astype(np.int64), before[goes_on + 1]

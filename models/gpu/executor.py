@@ -19,6 +19,7 @@ from accord.models.background import Background
 from accord.models.data import NO_WORD, Batch, DrawsForColumns, Prepared, Sentences, State
 from accord.models.encoder import Recurrent
 from accord.models.gpu import processes
+from accord.models.gpu.windows import read_in_parts
 from accord.models.log_linear import log_linear_of
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
@@ -67,7 +68,7 @@ class Accelerated:
             RecordedSteps(gradients, log_linear_of(model).background) if is_recorded else None
         )
         if is_recorded and isinstance(model.encoder, Recurrent):
-            model.encoder.in_parts = True  # more kernels, which a recording launches at once
+            model.encoder.reader = read_in_parts  # more kernels, which a recording launches at once
 
     @property
     def keeps_gradients(self) -> bool:

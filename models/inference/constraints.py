@@ -29,17 +29,16 @@ from accord.models.inference.interface import (
 
 
 class ConstrainedModel(InferenceModel):
-    """Another model, whose words share their signatures alike in every context, constrained."""
-
-    is_sum = True
+    """Another model, constrained by an automaton."""
 
     def __init__(self, whole: InferenceModel, automaton: WordAutomaton):
-        self.whole, self.automaton, self.sharpness = whole, automaton, whole.sharpness
+        self.whole, self.automaton = whole, automaton
+        self.is_sum, self.sharpness = whole.is_sum, whole.sharpness
         groups = int(automaton.group.max()) + 1
         pairs = whole.signature * groups + automaton.group
-        found, self.signature = np.unique(pairs, return_inverse=True)
-        self.above, group = np.divmod(found, groups)  # the signature and the group of each part
-        mass = np.bincount(self.signature, np.exp(whole.log_share), minlength=len(found))
+        parts, self.signature = np.unique(pairs, return_inverse=True)
+        self.above, group = np.divmod(parts, groups)  # the signature and the group of each part
+        mass = np.bincount(self.signature, np.exp(whole.log_share), minlength=len(parts))
         with np.errstate(divide="ignore", invalid="ignore"):
             self.part_share = np.log(mass)  # of each part in its signature
             share = whole.log_share - self.part_share[self.signature]
@@ -47,7 +46,7 @@ class ConstrainedModel(InferenceModel):
         self.weight = automaton.log_weight[:, group] * self.sharpness  # (Q × parts)
 
     def contexts(self, sentences: Sentences) -> np.ndarray:
-        """What the whole model needs to know, and after it the state of the automaton."""
+        """Return the whole model's contexts, each followed by the state of the automaton."""
         whole = self.whole.contexts(sentences)
         return np.column_stack([whole, self.automaton.states(sentences).astype(whole.dtype)])
 
@@ -56,7 +55,7 @@ class ConstrainedModel(InferenceModel):
         return log_p - total[:, None]
 
     def _weighed(self, h: Rows, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """log p·exp(β/T) of every part of a signature (N × S), and the log of its sum (N)."""
+        """Return log p·exp(β/T) of every part of a signature (N × S), and log of its sum (N)."""
         log_p = self.whole.signature_log_prob(h, context[:, :-1]).astype(np.float64)
         state = context[:, -1].astype(np.int64)
         log_p = log_p[:, self.above] + self.part_share + self.weight[state]
@@ -72,10 +71,10 @@ class ConstrainedModel(InferenceModel):
         return self.whole.adaptor(h)
 
     def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
-        found = self.whole.terms(h, words, context[:, :-1])
+        terms = self.whole.terms(h, words, context[:, :-1])
         weight = self.weight[context[:, -1:].astype(np.int64), self.signature[words]]
         total = self._weighed(h, context)[1]
-        return found._replace(background=found.background + weight, log_z=found.log_z + total)
+        return terms._replace(background=terms.background + weight, log_z=terms.log_z + total)
 
     def initial_state(self, columns: int) -> State:
         return self.whole.initial_state(columns)
@@ -94,9 +93,6 @@ class ConstrainedModel(InferenceModel):
     def vectors(self) -> PsiVectors:
         return self.whole.vectors()
 
-    def constrained(self, automaton: WordAutomaton) -> "ConstrainedModel":
-        return ConstrainedModel(self, automaton)
-
     def switched_off(self, features: Sequence[int]) -> "ConstrainedModel":
         return ConstrainedModel(self.whole.switched_off(features), self.automaton)
 
@@ -110,16 +106,16 @@ LONGEST_STEP, LARGEST = 2.0, 20.0  # of the weight, in nats
 
 
 def primed(model: InferenceModel, words: np.ndarray, weight: float) -> InferenceModel:
-    """A model under which some words are likelier by a weight in nats."""
+    """Return a model under which some words are likelier by a weight in nats."""
     group = np.zeros(len(model.signature), np.int64)
     group[words] = 1
     return model.constrained(WordAutomaton(group, np.zeros((1, 2)), np.array([[0.0, weight]])))
 
 
 def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Sentences) -> float:
-    """The β that makes sentences likeliest.
+    """Return the β that makes sentences likeliest.
 
-    By Newton's method, Σ_t β·[x_t ∈ C] − log(1 + (e^β − 1)·q_t) being concave in β.
+    Newton's method finds it: Σ_t β·[x_t ∈ C] − log(1 + (e^β − 1)·q_t) is concave in β.
     """
     is_primed = np.isin(sentences.ids, words)
     if not is_primed.any():
@@ -139,7 +135,7 @@ def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Senten
 
 
 def _mass(model: InferenceModel, words: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """q before each word of a text: (N). Words of one signature are all primed, or none is."""
+    """Return q before each word of a text (N); of a signature all words are primed, or none."""
     q, signatures = np.zeros(len(sentences.ids)), np.unique(model.signature[words])
     for read in model.states(sentences):
         log_p = model.signature_log_prob(read.h, read.context)

@@ -8,7 +8,7 @@ import numpy as np
 
 from accord.errors import AccordError
 from accord.models.data import END, Sentences
-from accord.models.inference.interface import InferenceModel, Rows, State, choose, expect_sum
+from accord.models.inference.interface import InferenceModel, Rows, State, choose
 
 DRAWN_AT_ONCE = 512  # sentences of a whole text
 LONGEST = 200  # words of one of them
@@ -127,7 +127,6 @@ def sample(
     longest: int,
 ) -> list[Generated]:
     """Draw `count` sentences with this start, of at most `longest` generated words."""
-    expect_sum(model)
     reading = Beam.of(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
     sentences: dict[int, Generated] = {}
@@ -182,7 +181,6 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
     given up when it would not be among the best, even if all its words up to `longest` were
     certain. With room for all beginnings the search is exact. The log p of a word stays as it is.
     """
-    expect_sum(model)
     reading = Beam.of(model, start, 1)
     ended: list[Generated] = []
     for _ in range(longest):

@@ -1,12 +1,12 @@
-"""What a trained model answers, whoever computes it: torch or numpy alone.
+"""Queries of a trained model, computed by numpy or by torch.
 
-A model advances a state by a word, and scores the signatures in a state. All that is asked of it
-follows from these two: log p of words, the likeliest words, new sentences, what is expected next.
+A model advances a state by a word, and scores the signatures in a state. All queries follow from
+these two: log p of words, the likeliest words, new sentences, expectations of the next word.
 
     log p(x | K) = log p(s(x) | K) + log p(x | s(x))
 
-Answers are numpy arrays. The outputs h of the encoder and its states are arrays of whoever
-computes; others only choose rows of them.
+Results are numpy arrays. The outputs h of the encoder and its states are arrays of numpy or torch,
+of which callers only choose rows.
 """
 
 from abc import ABC, abstractmethod
@@ -30,18 +30,18 @@ from accord.models.data import (
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 PIECE = 256  # words of each text, of those that are longer: novels are read side by side
-SCORED_AT_ONCE = 128  # states whose signatures are scored together
+DRAWN_AT_ONCE = 1 << 24  # probabilities from which words are drawn
 Rows = Any  # an array whose first dimension can be indexed by numpy: of numpy or torch
 State = Any  # of the encoder, for some columns
 NOTHING: Mapping[str, np.ndarray] = {}
 
 
 class ReadStates(NamedTuple):
-    """What is known before each of some words."""
+    """States and contexts before words of a text."""
 
     positions: np.ndarray  # of the words in the text (N)
     h: Rows  # the encoder's outputs before them (N × H)
-    context: np.ndarray  # what b needs to know of the words before them (N × n)
+    context: np.ndarray  # the background's contexts of the words (N × n)
 
 
 class PsiVectors(NamedTuple):
@@ -52,12 +52,12 @@ class PsiVectors(NamedTuple):
 
 
 class ScoreTerms(NamedTuple):
-    """log p(x | K) = background + Σ_f weight_f·φ_f(x) − log_z + what `named` has for x."""
+    """log p(x | K) = background + Σ_f weight_f·φ_f(x) − log_z + `named`[x]."""
 
-    background: np.ndarray  # log b(K, x) of each asked word, as far as it is trusted: (N × M)
+    background: np.ndarray  # log b(K, x) of each word, weighed by the gate: (N × M)
     log_z: np.ndarray  # (N)
     weights: np.ndarray  # a_t, one for each feature: (N × F)
-    named: list[dict[int, float]]  # what the context gives words that it names, in each state
+    named: list[dict[int, float]]  # nats of words that the context names, in each state
 
 
 class InferenceModel(ABC):
@@ -71,57 +71,60 @@ class InferenceModel(ABC):
     log_share: np.ndarray  # of every word, in double precision (V)
     is_sum = False  # whether scores are sums over features, so that they can be explained
     sharpness = 1.0  # 1/T, by which all scores of signatures are multiplied
+    reads_documents = False  # whether it was trained on documents
+    scored_at_once = 128  # states whose words are scored together
 
     @abstractmethod
     def initial_state(self, columns: int) -> State:
-        """The state before a text, for so many columns."""
+        """Return the state before a text, for a number of columns."""
 
     @abstractmethod
     def advance(
         self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
     ) -> tuple[Rows, State]:
-        """The encoder's outputs (T × B × H) for words (T × B), and the state after them.
+        """Return the encoder's outputs (T × B × H) for words (T × B), and the state after them.
 
-        `extra` is what is known of the words beside themselves, such as labels.
+        `extra` has further inputs of the words, such as labels.
         """
 
     @abstractmethod
     def columns(self, state: State, chosen: np.ndarray) -> State:
-        """Those columns of a state."""
+        """Return the chosen columns of a state."""
 
     @abstractmethod
     def signature_log_prob(self, h: Rows, context: np.ndarray) -> np.ndarray:
-        """log p(s | K) of every signature: (N × S)."""
+        """Return log p(s | K) of every signature: (N × S)."""
+
+    @abstractmethod
+    def parameter_count(self) -> int:
+        """Return the number of weights."""
 
     def contexts(self, sentences: Sentences) -> np.ndarray:
-        """What b needs to know of the words before each word (N × n); by default nothing."""
+        """Return the background's context of each word (N × n); by default n is 0."""
         return np.zeros((len(sentences.ids), 0), np.int64)
 
     def as_read(self, sentences: Sentences) -> Sentences:
-        """By default a model reads each sentence alone, unless the sentences say otherwise."""
-        return sentences if sentences.carried else sentences.alone()
-
-    @abstractmethod
-    def parameter_count(self) -> int: ...
+        """Return sentences as the model reads them: each alone if it was trained on single ones."""
+        return sentences if sentences.carried or self.reads_documents else sentences.alone()
 
     def log_prob_of(self, h: Rows, words: np.ndarray, context: np.ndarray) -> np.ndarray:
-        """log p of some words in each state: (N × M)."""
+        """Return log p of words in each state: (N × M)."""
         log_p = self.signature_log_prob(h, context)
         return np.take_along_axis(log_p, self.signature[words], 1) + self.log_share[words]
 
     def log_prob(self, h: Rows, context: np.ndarray) -> np.ndarray:
-        """log p of every word: (N × V)."""
+        """Return log p of every word: (N × V)."""
         return self.signature_log_prob(h, context)[:, self.signature] + self.log_share
 
     def top(self, h: Rows, k: int, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The k likeliest words, the best first: their log p and their ids, each (N × k)."""
+        """Return log p and ids of the k likeliest words, the best first: each (N × k)."""
         log_p = self.signature_log_prob(h, context)
         words, starts = self.members
         sizes = np.diff(starts)
         heaviest = np.full(len(sizes), -np.inf)
         heaviest[sizes > 0] = self.log_share[words[starts[:-1][sizes > 0]]]
-        found = [self._top(row + heaviest, row, k) for row in log_p]
-        return np.array([best for best, _ in found]), np.array([words for _, words in found])
+        rows = [self._top(row + heaviest, row, k) for row in log_p]
+        return np.array([best for best, _ in rows]), np.array([words for _, words in rows])
 
     def _top(self, best: np.ndarray, log_p: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The same in one state: the k likeliest are in the k signatures with the best words."""
@@ -140,7 +143,12 @@ class InferenceModel(ABC):
         return order, np.concatenate(([0], np.cumsum(sizes)))
 
     def draw(self, h: Rows, context: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """One word in each state, drawn from p: a signature first, then a word of it: (N)."""
+        """Draw one word in each state from p, a signature first, then a word of it: (N)."""
+        size = max(1, DRAWN_AT_ONCE // len(self.members[1]))
+        parts = [slice(start, start + size) for start in range(0, len(h), size)]
+        return np.concatenate([self._draw(h[part], context[part], generator) for part in parts])
+
+    def _draw(self, h: Rows, context: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         log_p = self.signature_log_prob(h, context).astype(np.float64)
         drawn = choose(np.exp(log_p), generator)
         words, starts = self.members
@@ -149,35 +157,41 @@ class InferenceModel(ABC):
         whole = cumulative[starts[drawn + 1] - 1] - before
         # A little less than drawn: rounding must not carry a lot into the next signature.
         lot = before + generator.random(len(drawn)) * (1 - 1e-9) * whole
-        at = np.searchsorted(cumulative, lot, side="right")
-        return words[np.clip(at, starts[drawn], starts[drawn + 1] - 1)]
+        place = np.searchsorted(cumulative, lot, side="right")
+        return words[np.clip(place, starts[drawn], starts[drawn + 1] - 1)]
 
     @cached_property
     def _cumulative_shares(self) -> np.ndarray:
         """The shares of all members, added up."""
         return np.cumsum(np.exp(self.log_share[self.members[0]]))
 
-    def states(self, sentences: Sentences) -> Iterator[ReadStates]:
-        """The states before all words of the sentences, some sentences at a time."""
+    def states(
+        self, sentences: Sentences, contexts: np.ndarray | None = None
+    ) -> Iterator[ReadStates]:
+        """Yield the states before all words of the sentences, some sentences at a time.
+
+        `contexts` are by default the model's own for these sentences.
+        """
         sentences = self.as_read(sentences)
-        contexts, extra = self.contexts(sentences), sentences.extra
+        contexts = self.contexts(sentences) if contexts is None else contexts
+        extra = sentences.extra
         for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE, PIECE):
             targets = sentences.ids[positions].astype(np.int64)
             words = np.concatenate([np.full((1, targets.shape[1]), END), targets[:-1]])
             state = self.initial_state(words.shape[1])
             size = max(1, WORDS_AT_ONCE // words.shape[1])
             for piece in (slice(start, start + size) for start in range(0, len(words), size)):
-                at, real = positions[piece], is_word[piece]
-                of_words = {name: each[at] for name, each in extra.items()}
+                in_text, real = positions[piece], is_word[piece]
+                of_words = {name: values[in_text] for name, values in extra.items()}
                 h, state = self.advance(words[piece], state, of_words)
-                yield ReadStates(at[real], h[real], contexts[at[real]])
+                yield ReadStates(in_text[real], h[real], contexts[in_text[real]])
 
     def score(self, sentences: Sentences) -> np.ndarray:
-        """log p of every word of every sentence in order, END included, in nats."""
+        """Return log p of every word of every sentence in order, END included, in nats."""
         return self.score_beside(sentences, ())[:, 0]
 
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+        """Return log p of every word, and of other words at its position: (N × 1 + M)."""
         sentences = self.as_read(sentences)
         if not sentences.extra and sentences.documents is None and begin_alike(sentences):
             return self._score_tree(sentences, others)
@@ -188,78 +202,75 @@ class InferenceModel(ABC):
         return scores
 
     def log_distributions(self, sentences: Sentences) -> np.ndarray:
-        """log p of every word of the vocabulary in every place: (N × V)."""
-        found = np.zeros((len(sentences.ids), len(self.signature)))
+        """Return log p of every word of the vocabulary at every position: (N × V)."""
+        log_p = np.zeros((len(sentences.ids), len(self.signature)))
         for read in self.states(sentences):
-            found[read.positions] = self.log_prob(read.h, read.context)
-        return found
+            for part in self._parts(len(read.positions)):
+                log_p[read.positions[part]] = self.log_prob(read.h[part], read.context[part])
+        return log_p
 
     def _score_tree(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-        """The same of sentences that begin alike: each beginning is read once."""
+        """The same for sentences that begin alike: each beginning is read once."""
         contexts = self.contexts(sentences)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, ids in trees(sentences):
             begins, branch = branches(ids)
-            found: list[np.ndarray] = []
-            for at, h in zip(
-                self._first(positions, begins), self._outputs(ids, begins), strict=True
-            ):
-                words = with_others(sentences.ids[at], others)
-                found.append(self._log_prob_in_parts(h, words, contexts[at]))
+            first = positions.T[begins.T]  # position of each branch in the text, step by step
+            h = _concatenated([*self._outputs(ids, begins)])
+            words = with_others(sentences.ids[first], others)
+            log_p = self._log_prob_in_parts(h, words, contexts[first])
             is_word = ids != NO_WORD
-            scores[positions[is_word]] = np.concatenate(found)[branch[is_word]]
+            scores[positions[is_word]] = log_p[branch[is_word]]
         return scores
 
-    @staticmethod
-    def _first(positions: np.ndarray, begins: np.ndarray) -> Iterator[np.ndarray]:
-        """The first position of each branch in the text, step by step."""
-        for step in range(positions.shape[1]):
-            yield positions[begins[:, step], step]
-
     def _outputs(self, ids: np.ndarray, begins: np.ndarray) -> Iterator[Rows]:
-        """The encoder's outputs before the words that begin a branch, step by step (N × H)."""
+        """Yield the encoder's outputs before the words that begin a branch, by step (N × H)."""
         words, state = np.array([END]), self.initial_state(1)
-        column = np.zeros(len(ids), np.int64)  # of the state, in which each sentence is read
+        column = np.zeros(len(ids), np.int64)  # of the state in which each sentence is read
         for step in range(ids.shape[1]):
             h, state = self.advance(words[None], state)
             yield h[0][column[begins[:, step]]]
-            goes_on = begins[:, step] & (ids[:, step] != END)
-            state = self.columns(state, column[goes_on])
-            words, column = ids[goes_on, step], np.cumsum(goes_on) - 1
+            continues = begins[:, step] & (ids[:, step] != END)
+            state = self.columns(state, column[continues])
+            words, column = ids[continues, step], np.cumsum(continues) - 1
 
     def _log_prob_in_parts(self, h: Rows, words: np.ndarray, context: np.ndarray) -> np.ndarray:
-        """`log_prob_of`, in room that does not grow with the number of states."""
-        parts = range(0, len(words), SCORED_AT_ONCE)
-        slices = [slice(start, start + SCORED_AT_ONCE) for start in parts]
+        """`log_prob_of`, in memory that does not grow with the number of states."""
         return np.concatenate(
-            [self.log_prob_of(h[part], words[part], context[part]) for part in slices]
+            [self.log_prob_of(h[p], words[p], context[p]) for p in self._parts(len(words))]
             or [np.zeros(words.shape)]
         )
 
+    def _parts(self, states: int) -> list[slice]:
+        size = self.scored_at_once
+        return [slice(start, start + size) for start in range(0, states, size)]
+
     def adaptor(self, h: Rows) -> np.ndarray:
-        """a_t, one weight per feature: (N × F)."""
+        """Return a_t, one weight per feature: (N × F)."""
         raise self._no_sum()
 
     def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
-        """The terms of log p of some words (N × M) in each state."""
+        """Return the terms of log p of words (N × M) in each state."""
         raise self._no_sum()
 
     def vectors(self) -> PsiVectors:
-        """The vectors that words are read by."""
+        """Return the vectors that words are read by."""
         raise AccordError(
             f"expected a model that reads words by vectors, got {type(self).__name__}"
         )
 
     def constrained(self, automaton: WordAutomaton) -> "InferenceModel":
-        """The model constrained by an automaton; constraints that it has already still hold."""
-        raise self._no_sum()
+        """Return the model constrained by an automaton; its earlier constraints still hold."""
+        from accord.models.inference.constraints import ConstrainedModel  # a subclass
+
+        return ConstrainedModel(self, automaton)
 
     def switched_off(self, features: Sequence[int]) -> "InferenceModel":
-        """The model without what some features say of the next word; it reads words as before."""
+        """Return the model without what features say of the next word; it reads words as before."""
         raise self._no_sum()
 
     def for_many(self) -> "InferenceModel":
-        """The same model, for someone who asks it hundreds of times, a few states each."""
+        """Return the same model, prepared for hundreds of queries of a few states each."""
         return self
 
     def condition_on(self, labels: np.ndarray) -> None:
@@ -276,18 +287,36 @@ class InferenceModel(ABC):
 
     @property
     def kind(self) -> str:
-        """What scores words, as errors name it."""
+        """The name of what scores words, for errors."""
         return type(self).__name__
 
-    def _no_sum(self) -> ValueError:
-        return ValueError(
+    def _no_sum(self) -> AccordError:
+        return AccordError(
             f"expected a model with a log-linear output, which is a sum over features; "
             f"got {self.kind}"
         )
 
 
+def _concatenated(rows: list[Rows]) -> Rows:
+    """Return rows of several steps as one array."""
+    if isinstance(rows[0], np.ndarray):
+        return np.concatenate(rows)
+    import torch  # here, because models in numpy are queried without torch
+
+    return torch.cat(rows)
+
+
+def expect_words(model: object) -> InferenceModel:
+    """Return a model, if it is one over words that reads forwards."""
+    if not isinstance(model, InferenceModel):
+        raise AccordError(
+            f"expected a model over words that reads forwards, got {type(model).__name__}"
+        )
+    return model
+
+
 def expect_sum(model: object) -> None:
-    """Refuse a model whose scores are no sums over features."""
+    """Reject a model whose scores are no sums over features."""
     if not isinstance(model, InferenceModel):
         raise AccordError(
             f"expected a model with a log-linear output, which is a sum over features; "
@@ -298,13 +327,13 @@ def expect_sum(model: object) -> None:
 
 
 def with_others(words: np.ndarray, others: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Each word and, beside it, the same others: (N × 1 + M)."""
-    beside = np.broadcast_to(np.asarray(others, np.int64), (len(words), len(others)))
-    return np.concatenate([words.astype(np.int64)[:, None], beside], axis=1)
+    """Return each word, followed by the same other words: (N × 1 + M)."""
+    repeated = np.broadcast_to(np.asarray(others, np.int64), (len(words), len(others)))
+    return np.concatenate([words.astype(np.int64)[:, None], repeated], axis=1)
 
 
 def log_sum_exp(scores: np.ndarray) -> np.ndarray:
-    """log Σ exp of each row (N × S), in double precision; −inf where all are −inf: (N)."""
+    """Return log Σ exp of each row (N × S), in double precision; −inf if all are −inf: (N)."""
     most = np.maximum(scores.max(axis=1, keepdims=True), np.finfo(scores.dtype).min)
     shifted = scores - most
     sums = np.exp(shifted, out=shifted).sum(axis=1, dtype=np.float64)  # large: one copy is enough
@@ -313,7 +342,7 @@ def log_sum_exp(scores: np.ndarray) -> np.ndarray:
 
 
 def choose(p: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """A column of each row (N × C), drawn by its weight: (N)."""
+    """Draw a column of each row (N × C) by its weight: (N)."""
     cumulative = np.cumsum(p, axis=1)
     if not np.isfinite(cumulative[:, -1]).all() or not (cumulative[:, -1] > 0).all():
         raise NumericalError("no word can be drawn: expected probabilities with a positive sum")

@@ -1,11 +1,11 @@
 """A log-linear LSTM computed by numpy, equation by equation as the torch modules compute it.
 
-    ψ(x) = φ(x)·W_in                                       features/embedding.py
-    i, f, g, o = σ, σ, tanh, σ of W·ψ_t + U·h_{t−1} + c     encoders/recurrent.py
+    ψ(x) = φ(x)·W_in                                       encoder.py
+    i, f, g, o = σ, σ, tanh, σ of W·ψ_t + U·h_{t−1} + c
     c_t = f·c_{t−1} + i·g,    h_t = o·tanh(c_t)
-    a_t = (W_out·h_t + c)/T                                outputs/log_linear.py
-    log p(s | K) = (log B_s + θ_s)/T + a_t·φ_s − log Z     outputs/signatures.py
-    log p(x | K) = log p(s(x) | K) + log b(x)/B_s          background/base.py
+    a_t = (W_out·h_t + c)/T                                log_linear.py
+    log p(s | K) = (log B_s + θ_s)/T + a_t·φ_s − log Z
+    log p(x | K) = log p(s(x) | K) + log b(x)/B_s          background.py
 
 All in single precision, but for the masses b, whose shares b(x)/B_s are differences of logarithms.
 """
@@ -22,9 +22,6 @@ from accord.errors import AccordError
 from accord.models.common.arrays import Shapes, Weights, check_shapes, shapes_of
 from accord.models.common.checks import check_range
 from accord.models.common.registry import parted
-from accord.models.constraints.automata import WordAutomaton
-from accord.models.data import Sentences
-from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,
@@ -32,7 +29,7 @@ from accord.models.inference.interface import (
     ScoreTerms,
     log_sum_exp,
 )
-from accord.models.mass import checked_mass, log_sums
+from accord.models.ngrams import checked_mass, log_sums
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
@@ -200,9 +197,6 @@ class NumpyModel(InferenceModel):
     def columns(self, state: list[LayerState], chosen: np.ndarray) -> list[LayerState]:
         return [(h[chosen], c[chosen]) for h, c in state]
 
-    def as_read(self, sentences: Sentences) -> Sentences:
-        return sentences if self.reads_documents else super().as_read(sentences)
-
     def signature_log_prob(self, h: np.ndarray, context: np.ndarray) -> np.ndarray:
         logits = self._logits(h)
         return logits - log_sum_exp(logits)[:, None]
@@ -251,9 +245,6 @@ class NumpyModel(InferenceModel):
         every = np.arange(self.read_features.signature_count)
         rows = product(self.read_features, self.embedding, every)
         return PsiVectors(rows, self.read_features.signature)
-
-    def constrained(self, automaton: WordAutomaton) -> ConstrainedModel:
-        return ConstrainedModel(self, automaton)
 
     def switched_off(self, features: Sequence[int]) -> "NumpyModel":
         changed = copy(self)

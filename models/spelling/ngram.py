@@ -13,14 +13,8 @@ import numpy as np
 
 from accord.errors import AccordError
 from accord.models.common.files import load_json
-from accord.models.counts import (
-    Level,
-    NGramTables,
-    count,
-    discount,
-    kneser_ney_tables,
-)
 from accord.models.data import in_a_row
+from accord.models.ngrams import Level, NGramTables, count, discount, kneser_ney_tables
 from accord.models.spelling.spelling import (
     NGRAM,
     STOP,

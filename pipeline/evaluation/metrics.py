@@ -161,9 +161,7 @@ WITHOUT_CONTEXT = ("perplexity", "nats per word", "bits per character")
 
 def is_read_in_documents(model: Model, encoded: Path, split: str) -> bool:
     """Return whether the model carries its state across sentence ends in this split."""
-    recipe = getattr(model, "recipe", None)
-    has_documents = (encoded / f"{split}{DOCUMENTS}").exists()
-    return has_documents and recipe is not None and recipe.text == "documents"
+    return getattr(model, "reads_documents", False) and (encoded / f"{split}{DOCUMENTS}").exists()
 
 
 def measure_alone(

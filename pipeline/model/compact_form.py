@@ -17,8 +17,7 @@ import numpy as np
 from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
-from accord.models.counts import Level
-from accord.models.mass import discounted, groups_of
+from accord.models.ngrams import Level, discounted, groups_of
 from accord.models.phi import Features
 from accord.models.spelling.ngram import NGramSpelling, Prefixes
 from accord.models.spelling.spelling import Alphabet

@@ -27,7 +27,7 @@ from accord.models.common.arrays import (
     shapes_of,
 )
 from accord.models.common.files import WEIGHTS, load_json
-from accord.models.mass import SHARED_BY, SIGNATURES
+from accord.models.ngrams import SHARED_BY, SIGNATURES
 from accord.models.phi import Features
 from accord.models.recipe import MOVED, Recipe, Teachers
 from accord.models.spelling.spelling import Spelling, load_spelling

@@ -143,7 +143,8 @@ def _network(parts: Parts) -> LanguageModel:
     for key, (fits, expected, got) in found.items():
         if not fits:
             raise AccordError(f"{key}: a small form expects {expected}, got {got}")
-    if has_classes or not isinstance(model, LanguageModel):
+    is_backward = parts.encoding.recipe.text == "backward"
+    if has_classes or is_backward or not isinstance(model, LanguageModel):
         raise AccordError(
             "train.output: a small form expects a network without classes, got another"
         )

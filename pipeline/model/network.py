@@ -9,24 +9,23 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.background import Background, Uniform, Unigram
+from accord.models.background import Background, HistoryContext, Prior, Uniform, Unigram
 from accord.models.common.arrays import check_shapes, load_array, load_arrays, shapes_of
 from accord.models.common.device import choose_device
 from accord.models.common.files import load_json
 from accord.models.common.registry import Choice, parted
 from accord.models.common.weights import load_weights, take_weights
-from accord.models.composed import BackgroundOnly, Backward, FrozenModelBackground
+from accord.models.composed import Backward, FrozenModelBackground
 from accord.models.data import Sentences
-from accord.models.embedding import Psi, reads_letters
+from accord.models.encoder import Psi, reads_letters
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.torch_model import in_torch
-from accord.models.mass import discounted
+from accord.models.log_linear import Described
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import HistoryContext, Prior
+from accord.models.ngrams import discounted
 from accord.models.parts import CONDITIONS, HISTORIES, SMOOTHINGS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.softmax import Described
 from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
@@ -113,7 +112,7 @@ def expect_pretraining(key: str, inputs: Inputs) -> None:
         raise AccordError(f"{key} expects a text; set corpus.pretraining")
 
 
-def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:
+def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Background:
     """An untrained model over the features and the background that were prepared.
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
@@ -131,7 +130,7 @@ def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
     return _network(alone, encoding, features, _unigram(encoding, features, PRETRAINING_MASS))()
 
 
-Maker = Callable[[], LanguageModel | BackgroundOnly]  # takes room for the weights alone
+Maker = Callable[[], LanguageModel | Background]  # takes room for the weights alone
 
 
 def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
@@ -146,7 +145,8 @@ def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
                 "train.output: background expects a b that sums to one; that of a file need not, "
                 "as it may have words that the vocabulary lacks"
             )
-        return partial(BackgroundOnly, background_of(recipe, encoding, features, folds))
+        background = background_of(recipe, encoding, features, folds)
+        return lambda: background
     if recipe.pretraining == "background":
         return _network(recipe, encoding, features, _unigram(encoding, features))
     return _network(recipe, encoding, features, background_of(recipe, encoding, features, folds))
@@ -212,10 +212,8 @@ def _psi(recipe: Recipe, encoding: Encoding) -> Psi | None:
     return encoding.psi
 
 
-def load_trained(
-    encoding: Encoding, folds: int = 0
-) -> LanguageModel | BackgroundOnly | SubwordModel | Backward:
-    """The model with its best weights, ready to score; with folds, its training text too.
+def load_trained(encoding: Encoding, folds: int = 0) -> LanguageModel | Background:
+    """Return the network with its best weights; with folds, to score its training text too.
 
     The network is first made without memory for its weights. So a recipe takes no more room than
     the weights bear out, and no first weights are drawn.
@@ -236,20 +234,22 @@ def load_trained(
         load_weights(model, weights, where)
     else:
         take_weights(model, weights, where)
-    model = model.to(_device(recipe.device)).eval()
-    if recipe.text == "backward":
-        return Backward(model)
-    return SubwordModel(model) if encoding.subwords else model
+    return model.to(_device(recipe.device)).eval()
 
 
 def load_inference(encoding: Encoding) -> InferenceModel | SubwordModel | Backward:
-    """The model with its best weights, as torch answers for it."""
-    model = load_trained(encoding)
-    if isinstance(model, SubwordModel):
-        return SubwordModel(in_torch(model.model))
-    if isinstance(model, Backward):
-        return Backward(in_torch(model.model, encoding.phi))
-    return in_torch(model, encoding.phi)
+    """Return the model with its best weights, for queries by torch."""
+    return for_queries(load_trained(encoding), encoding)
+
+
+def for_queries(
+    network: LanguageModel | Background, encoding: Encoding
+) -> InferenceModel | SubwordModel | Backward:
+    """Return a network behind the interface of queries."""
+    model = in_torch(network)
+    if encoding.recipe.text == "backward":
+        return Backward(model)
+    return SubwordModel(model) if encoding.subwords else model
 
 
 def _lacks_room(model: nn.Module) -> bool:

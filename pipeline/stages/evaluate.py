@@ -12,10 +12,9 @@ import torch
 
 from accord.models.common.weights import load_weights
 from accord.models.data import Model, Sentences
-from accord.models.model import LanguageModel
+from accord.models.inference.torch_model import TorchModel
 from accord.models.softmax import SelfNormalised, SignatureOutput
 from accord.models.spelling.spelling import load_spelling
-from accord.models.states import states
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FIGURES, START_WEIGHTS
@@ -30,27 +29,28 @@ from accord.pipeline.evaluation.metrics import (
     training_figures,
 )
 from accord.pipeline.model.encoding import FullEncoding
-from accord.pipeline.model.network import load_trained
+from accord.pipeline.model.network import for_queries, load_trained
 from accord.pipeline.sections import EvaluateParams
 
 
 @torch.inference_mode()
 def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
-    """How far log Z is from 0 on a text, and the cost of its words if log Z were 0.
+    """Return how far log Z is from 0 on a text, and the cost of its words if log Z were 0.
 
     Empty for models that are not self-normalised.
     """
-    if not isinstance(model, LanguageModel) or not isinstance(model.output, SignatureOutput):
+    if not isinstance(model, TorchModel) or not isinstance(model.output, SignatureOutput):
         return {}
     output = model.output.within
     if not isinstance(output, SelfNormalised):
         return {}
     log_z, scores = [], []
-    for at in states(model, sentences):
-        signatures = model.output.signature[at.words]
-        score = output.score_of(at.h, signatures)
-        log_z.append((score - output.log_prob_of(at.h, signatures)).cpu())
-        scores.append((score + model.output.log_share[at.words]).cpu())
+    for read in model.states(sentences):
+        words = torch.from_numpy(sentences.ids[read.positions].astype(np.int64)).to(model.device)
+        signatures = model.output.signature[words]
+        score = output.score_of(read.h, signatures)
+        log_z.append((score - output.log_prob_of(read.h, signatures)).cpu())
+        scores.append((score + model.output.log_share[words]).cpu())
     log_z, scores = torch.cat(log_z).double(), torch.cat(scores).double()
     return {
         "log Z, root mean square": float(log_z.square().mean().sqrt()),
@@ -59,7 +59,9 @@ def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
 
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
-    model = load_trained(FullEncoding(inputs))
+    encoding = FullEncoding(inputs)
+    network = load_trained(encoding)
+    model = for_queries(network, encoding)
     figures = {"train": training_figures(model, inputs["train"])}
     encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
     for split in held_out(encoded):
@@ -81,7 +83,7 @@ def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
         )
     start = inputs["featurise"] / START_WEIGHTS
     if start.exists():
-        load_weights(model, start)
+        load_weights(network, start)
         for split in held_out(encoded):
             figures[split][OF_START] = measure(model, spelling, encoded, split)[0]["perplexity"]
     (out / FIGURES).write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -13,16 +13,16 @@ from pathlib import Path
 import torch
 
 from accord.errors import AccordError
+from accord.models.background import FOLDS, Background
 from accord.models.common.device import choose_device
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
-from accord.models.composed import BackgroundOnly
 from accord.models.data import Sentences
 from accord.models.distillation import Distillation
 from accord.models.gpu import processes
+from accord.models.inference.torch_model import in_torch
 from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import FOLDS
 from accord.models.recipe import Recipe
 from accord.models.regularisers import LossTerm
 from accord.models.train import Trainer
@@ -37,6 +37,7 @@ from accord.pipeline.model.network import (
     build,
     build_pretraining,
     expect_pretraining,
+    for_queries,
     load_trained,
     training_text,
 )
@@ -53,7 +54,7 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     torch.manual_seed(recipe.seed)
     began = time.monotonic()
     model = build(recipe, inputs, FOLDS)
-    is_counted = isinstance(model, BackgroundOnly)
+    is_counted = isinstance(model, Background)
     if not is_counted and recipe.solver == "gradient":
         _train(model, Training(recipe, inputs, train, valid), out)
     elif processes.is_first():
@@ -164,15 +165,16 @@ def pretrain(
 
 
 def _keep(
-    model: BackgroundOnly | LanguageModel,
+    model: Background | LanguageModel,
     train: Sentences,
     valid: Sentences,
     seconds: float,
     out: Path,
 ) -> None:
     """Save a model that needs no training, as if after one epoch."""
-    train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
-    say(f"train: {model.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")
+    scorer = in_torch(model)
+    train_nats, valid_nats = (-float(scorer.score(text).mean()) for text in (train, valid))
+    say(f"train: {scorer.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
     save_tensors(parameters_of(model), out / WEIGHTS)
     write_curve([epoch], out / CURVE)
@@ -197,11 +199,13 @@ def _teachers(names: Iterable[str], inputs: Inputs) -> list[LanguageModel]:
     for name in names:
         for found in find_teachers(name):
             check_same_words(name, found, inputs)
-            teacher = load_trained(FullEncoding(found.folders, found.weights.name), FOLDS)
-            if not isinstance(teacher, LanguageModel):
+            encoding = FullEncoding(found.folders, found.weights.name)
+            teacher = load_trained(encoding, FOLDS)
+            reads_words = not encoding.subwords and encoding.recipe.text != "backward"
+            if not reads_words or not isinstance(teacher, LanguageModel):
                 raise AccordError(
                     f"train.teachers: expected networks over words, {name} has a "
-                    f"{type(teacher).__name__}"
+                    f"{type(for_queries(teacher, encoding)).__name__}"
                 )
             loaded.append(teacher)
     return loaded

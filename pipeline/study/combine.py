@@ -18,7 +18,7 @@ from accord.models.mixture import (
 )
 from accord.pipeline.base.messages import say, track
 from accord.pipeline.model.encoding import FullEncoding
-from accord.pipeline.model.network import load_trained
+from accord.pipeline.model.network import load_inference
 from accord.pipeline.study.scored_models import Scored, check_same_text, find, named
 
 # Log-probabilities, each part's of all words in each place of validation, from which a log-linear
@@ -171,7 +171,7 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
 
 
 def _with_distributions(model: Scored) -> Model:
-    loaded = load_trained(FullEncoding(model.folders))
+    loaded = load_inference(FullEncoding(model.folders))
     if not hasattr(loaded, "log_distributions"):
         raise AccordError(
             f"'{model.name}' spells words in subwords: expected distributions over all words for a "

@@ -46,8 +46,7 @@ def by_definition(phi, log_b, a) -> torch.Tensor:
 
 def random_layer(features, background, size=5, seed=0, dtype=DOUBLE, scale=1.0, **options):
     """A layer with random weights and biases, adjusted as the options say."""
-    layer = LogLinear(features, background, size)
-    layer = layer.adjust(features, size, **options).to(dtype)
+    layer = LogLinear(features, background, size, **options).to(dtype)
     return with_random_weights(layer, seed, scale)
 
 
@@ -89,11 +88,12 @@ class Bigram(Background):
     def contexts(self, sentences, training=False):
         return preceding(sentences, 1, end=0)
 
-    def class_mass(self, context=None):
-        return self.log_sums[context[:, -1]]
+    def class_terms(self, context=None, split=False):
+        return self.log_sums[context[:, -1]], None
 
     def log_mass_of(self, words, context=None):
-        return self.log_mass[context[:, -1:], words]
+        log_mass = self.log_mass[context[:, -1]]
+        return log_mass if words is None else log_mass.gather(1, words)
 
 
 numbers = strategies.sampled_from([0.0, 1.0, -1.0, 0.5, 3.0]) | strategies.floats(-4, 4)

@@ -9,7 +9,7 @@ import torch
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.models.ngrams import NGrams
+from accord.models.background import NGrams
 from accord.zoo.arpa import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "été"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.models.mass import adapted, discounted, text_share
+from accord.models.ngrams import adapted, discounted, text_share
 
 COUNTS = np.array([50.0, 0, 30, 12, 5, 2, 2, 1, 1, 1])
 BEFORE = discounted(COUNTS, np.zeros(10, int), np.ones(10))

@@ -7,15 +7,12 @@ from network_cases import FEATURES, network
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 from scipy.stats import chisquare
 
-from accord.models.background import Unigram
-from accord.models.composed import BackgroundOnly
+from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
 from accord.models.inference import next_word
 from accord.models.inference.generation import LONGEST, written_text
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.zoo.ngram_conversion import own_ngrams
 
 TEXT = random_sentences(count=60)
@@ -33,7 +30,7 @@ def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stan
     monkeypatch.setattr(next_word, "AT_ONCE", at_once)
     model = network()
     found = own_ngrams(asked_of(model), TEXT, order, WORDS)
-    p = model.log_distributions(TEXT).double().exp().numpy()
+    p = np.exp(in_torch(model).log_distributions(TEXT))
     asked: dict[tuple, list] = {}
     seen, at = set(), 0
     for sentence in as_lists(TEXT):
@@ -56,7 +53,7 @@ def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stan
 
 def test_ngrams_keep_the_probabilities_of_their_highest_order():
     background = NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, folds=0)
-    found = own_ngrams(asked_of(BackgroundOnly(background)), TEXT, 3, WORDS)
+    found = own_ngrams(asked_of(background), TEXT, 3, WORDS)
     assert found.score(TEXT) == pytest.approx(background.ngrams.score(TEXT), rel=1e-5)
 
 
@@ -70,7 +67,7 @@ def test_text_is_written_as_the_network_would():
     assert (text.ids == END).sum() == 1500
     first = np.bincount(text.ids[text.starts], minlength=WORDS)
     start = Sentences(np.array([END]), np.array([1]))
-    p = model.log_distributions(start)[0].double().exp().numpy()
+    p = np.exp(in_torch(model).log_distributions(start)[0])
     assert chisquare(first, p / p.sum() * 1500).pvalue > 1e-3
 
 

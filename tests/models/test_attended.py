@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from query_cases import distributions, scored
 
 from accord.models.background import Uniform
 from accord.models.data import NO_WORD, Sentences
@@ -75,11 +76,17 @@ def test_words_that_fill_up_are_not_attended_to_and_without_c_the_vector_is_zero
 def test_scores_depend_on_the_sentence_before_and_sum_to_one():
     model = model_of({"kind": "attended", "reach": 3}, text="stream")
     other = TEXT._replace(ids=np.array([1, 2, 5, 0, 4, 0, 5, 6, 0, 1, 0]))
-    first, second = model.score(TEXT), model.score(other)
+    first, second = scored(model, TEXT), scored(model, other)
     assert not np.allclose(first[4:6], second[4:6])  # the sentence after the one that differs
     assert np.allclose(first[6:], second[6:])
-    total = model.log_distributions(TEXT).exp().sum(1)
-    assert torch.allclose(total, torch.ones(len(TEXT.ids)))
+    total = distributions(model, TEXT).exp().sum(1)
+    assert torch.allclose(total, torch.ones(len(TEXT.ids)).double())
+
+
+def test_no_cuda_graph_records_it():
+    """Each different sentence before is read once: how many there are depends on the words."""
+    assert not model_of({"kind": "attended", "reach": 3}).has_fixed_shapes
+    assert model_of("none").has_fixed_shapes
 
 
 def test_only_a_log_linear_output_attends():

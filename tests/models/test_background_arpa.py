@@ -46,7 +46,7 @@ def background(folder, text=FILE, seed=0) -> ArpaBackground:
 def test_words_have_what_the_file_says_and_those_it_lacks_share_that_of_unk(tmp_path):
     found = background(tmp_path)
     context = torch.from_numpy(found.contexts(TEXT))
-    p = found.log_masses(context).exp()
+    p = found.log_mass_of(None, context).exp()
     after_start, after_le, after_unknown = p[0], p[1], p[2]
     assert after_start[4] == pytest.approx(10**-0.3)
     assert after_start[2] == pytest.approx(10 ** (-0.3 - 0.8))
@@ -64,11 +64,11 @@ def test_class_mass_is_the_sum_over_the_words_of_a_signature(tmp_path, seed):
     signature = torch.from_numpy(
         random_features(len(FORMS), width=2, seed=seed, real=False).signature
     )
-    masses = found.log_masses(context).double().exp()
+    masses = found.log_mass_of(None, context).double().exp()
     words = torch.arange(len(FORMS)).expand(len(context), -1)
     assert torch.allclose(found.log_mass_of(words, context).exp(), masses, atol=1e-6)
     sums = masses.new_zeros(len(context), int(signature.max()) + 1).index_add_(1, signature, masses)
-    assert torch.allclose(found.class_mass(context).double().exp(), sums, atol=1e-6)
+    assert torch.allclose(found.class_terms(context)[0].double().exp(), sums, atol=1e-6)
 
 
 @pytest.mark.parametrize("log10", [-6, -9, -12, -99])
@@ -76,18 +76,18 @@ def test_a_word_listed_far_below_what_backing_off_gives_it_keeps_its_mass(tmp_pa
     found = background(tmp_path, FILE.replace("-0.4\tle la", f"{log10}\tle la"))
     context = torch.from_numpy(found.contexts(TEXT))[1:2]  # after `le`
     alone = {2} == {*np.flatnonzero(found.of_word == found.of_word[2])}
-    mass = found.log_masses(context).double().logsumexp(dim=1)
-    assert found.class_mass(context).double().logsumexp(dim=1) == pytest.approx(mass, abs=1e-6)
-    prior, evidence = found.class_evidence(context)
+    mass = found.log_mass_of(None, context).double().logsumexp(dim=1)
+    assert found.class_terms(context)[0].double().logsumexp(dim=1) == pytest.approx(mass, abs=1e-6)
+    prior, evidence = found.class_terms(context, split=True)
     assert evidence.isfinite().all()
-    assert prior + evidence == pytest.approx(found.class_mass(context), abs=1e-4)
+    assert prior + evidence == pytest.approx(found.class_terms(context)[0], abs=1e-4)
     if alone and log10 > -15:  # what is rarer than double precision can tell has next to nothing
-        of_word = found.class_mass(context)[0, found.of_word[2]]
+        of_word = found.class_terms(context)[0][0, found.of_word[2]]
         assert float(of_word) == pytest.approx(log10 * np.log(10), abs=1e-3)
 
 
 def test_without_unk_words_that_the_file_lacks_are_as_rare_as_its_rarest(tmp_path):
     bare = "\n".join(line for line in FILE.split("\n") if "<unk>" not in line)
     found = background(tmp_path, bare.replace("1=6", "1=5").replace("2=6", "2=4"))
-    p = found.log_masses(torch.from_numpy(found.contexts(TEXT)))[1].exp()
+    p = found.log_mass_of(None, torch.from_numpy(found.contexts(TEXT)))[1].exp()
     assert p[[1, 3, 5]].sum() == pytest.approx(10 ** (-0.2 - 0.8))  # `la` is the rarest of both

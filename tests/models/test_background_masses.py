@@ -6,18 +6,13 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background import Background, Unigram
+from accord.models.background import Background, NGramBackground, Unigram, kneser_ney
 from accord.models.composed import FrozenModelBackground
-from accord.models.constraints.automata import WordAutomaton
-from accord.models.constraints.constrained import Constrained
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
-GROUP = np.arange(WORDS) % 3
-FEATURES = random_features(WORDS, width=3, real=False).split_by(GROUP)
+FEATURES = random_features(WORDS, width=3, real=False)
 TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, words=WORDS)
 
 
@@ -37,15 +32,7 @@ def network(features: Features) -> Background:
     )
 
 
-def held(background: Background) -> Background:
-    follow = np.array([[0, 1, -1], [1, -1, 0]])
-    return Constrained(FEATURES, background, WordAutomaton(GROUP, follow))
-
-
-PLAIN = [unigram, ngrams, network]
-MADE = {made.__name__: made for made in PLAIN} | {
-    f"held {made.__name__}": lambda features, made=made: held(made(features)) for made in PLAIN
-}
+MADE = {made.__name__: made for made in (unigram, ngrams, network)}
 
 
 @pytest.fixture(scope="module", params=MADE)
@@ -70,7 +57,7 @@ def test_words_asked_together_have_the_masses_that_each_has_alone(background, co
             for word in range(WORDS)
         ]
         assert together[place].tolist() == pytest.approx(alone, abs=1e-6)
-    of_all = background.log_masses(context).expand(len(context), -1)
+    of_all = background.log_mass_of(None, context).expand(len(context), -1)
     assert torch.allclose(of_all.double(), together.double(), atol=1e-5)
 
 
@@ -78,14 +65,19 @@ def test_the_mass_of_a_signature_is_the_sum_of_its_words(background, context):
     masses = background.log_mass_of(every_word(len(context)), context).exp().double()
     sums = torch.zeros(len(context), FEATURES.signature_count, dtype=torch.float64)
     sums.index_add_(1, torch.from_numpy(FEATURES.signature), masses)
-    of_signatures = background.class_mass(context).expand(len(context), -1).exp()
+    of_signatures = background.class_terms(context)[0].expand(len(context), -1).exp()
     assert torch.allclose(of_signatures.double(), sums, rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("made", ["unigram", "held unigram"])
-def test_before_any_word_no_context_is_needed(made):
-    background = MADE[made](FEATURES)
+def test_before_any_word_a_unigram_needs_no_context():
+    background = unigram(FEATURES)
     first = torch.from_numpy(background.contexts(OTHER)[:1])
     expected = background.log_mass_of(every_word(1), first)
     assert torch.equal(background.log_mass_of(every_word(1)), expected)
-    assert torch.equal(background.log_masses(), expected.squeeze(0))
+    assert torch.equal(background.log_mass_of(None), expected.squeeze(0))
+
+
+def test_the_two_terms_add_up_to_the_mass(background, context):
+    prior, evidence = background.class_terms(context, split=True)
+    whole = background.class_terms(context)[0]
+    assert torch.allclose(prior + evidence, whole.to(prior.dtype), atol=1e-5)

@@ -5,13 +5,13 @@ import pytest
 import torch
 from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
 from ngram_cases import WORDS, random_sentences, rising_prior
+from query_cases import scored
 
-from accord.models.counts import count
+from accord.models.background import NGramBackground, kneser_ney
 from accord.models.data import END, NO_WORD, Sentences, batches
 from accord.models.log_linear import LogLinear
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
+from accord.models.ngrams import count
 from accord.models.parts import SMOOTHINGS
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer
@@ -47,7 +47,7 @@ def test_class_mass_is_the_sum_over_the_words_of_a_signature(smoothing, order, t
     sums.index_add_(
         1, torch.from_numpy(FEATURES.signature), of_all_words(background, context).exp()
     )
-    assert torch.allclose(background.class_mass(context).double(), sums.log(), atol=3e-6)
+    assert torch.allclose(background.class_terms(context)[0].double(), sums.log(), atol=3e-6)
     assert torch.allclose(sums.sum(dim=1), torch.ones(len(sums), dtype=torch.float64))
 
 
@@ -62,8 +62,8 @@ def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts(texts):
         lacking = [_without(text, part, folds) for text in texts]
         without = NGramBackground.learn(FEATURES, lacking, 3, kneser_ney, rising_prior, folds=0)
         here = sentence % folds == part
-        expected = without.class_mass(torch.from_numpy(without.contexts(TEXT)[here]))
-        assert torch.allclose(background.class_mass(context[here]), expected)
+        expected = without.class_terms(torch.from_numpy(without.contexts(TEXT)[here]))[0]
+        assert torch.allclose(background.class_terms(context[here])[0], expected)
 
 
 def test_a_word_that_only_a_left_out_part_holds_has_the_prior_of_an_unseen_one():
@@ -144,7 +144,7 @@ def test_a_network_without_weights_scores_as_the_ngrams_do():
     text = random_sentences(seed=5, count=20, words=WORDS)
     words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
     expected = background.log_mass_of(words, torch.from_numpy(background.contexts(text)))
-    assert model.score(text) == pytest.approx(expected.squeeze(1).numpy(), abs=1e-5)
+    assert scored(model, text) == pytest.approx(expected.squeeze(1).numpy(), abs=1e-5)
 
 
 @pytest.mark.slow
@@ -165,7 +165,10 @@ def test_trust_weighs_what_the_context_says_of_a_signature():
     background = learnt()
     layer = random_layer(FEATURES, background, dtype=torch.float32, background_gate=True)
     h, context = random_states(40).float(), torch.from_numpy(background.contexts(TEXT)[:40])
-    log_mass, prior = background.class_mass(context), background.class_prior(context)
+    log_mass, prior = (
+        background.class_terms(context)[0],
+        background.class_terms(context, split=True)[0],
+    )
     evidence = layer.background_gate(h) * (log_mass - prior)
     signature = torch.from_numpy(FEATURES.signature)
     share = of_all_words(background, context) - log_mass[:, signature]
@@ -182,11 +185,11 @@ def test_evidence_is_what_the_context_adds_to_the_prior(order):
     background = learnt(order)
     for training in (False, True):
         context = torch.from_numpy(background.contexts(TEXT, training=training))
-        prior, evidence = background.class_evidence(context)
-        assert torch.equal(prior, background.class_prior(context))
-        assert torch.allclose(prior + evidence, background.class_mass(context), atol=2e-6)
+        prior, evidence = background.class_terms(context, split=True)
+        assert torch.equal(prior, background.class_terms(context, split=True)[0])
+        assert torch.allclose(prior + evidence, background.class_terms(context)[0], atol=2e-6)
 
 
 def test_half_of_a_background_is_believed_before_training():
-    layer = LogLinear(FEATURES, learnt(), 5).adjust(FEATURES, 5, background_gate=True)
+    layer = LogLinear(FEATURES, learnt(), 5, background_gate=True)
     assert torch.equal(layer.background_gate(random_states(7).float()), torch.full((7, 1), 0.5))

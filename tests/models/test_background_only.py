@@ -6,9 +6,8 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background import Unigram
-from accord.models.composed import BackgroundOnly
-from accord.models.ngram_background import NGramBackground
+from accord.models.background import NGramBackground, Unigram
+from accord.models.inference.torch_model import TorchBackground
 from accord.models.parts import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -16,10 +15,10 @@ MASS = np.arange(1.0, WORDS + 1)
 TEXT = random_sentences(seed=5, count=20, words=WORDS)
 
 
-def made(kind: str) -> BackgroundOnly:
+def made(kind: str) -> TorchBackground:
     if kind == "unigram":
-        return BackgroundOnly(Unigram(FEATURES, MASS))
-    return BackgroundOnly(
+        return TorchBackground(Unigram(FEATURES, MASS))
+    return TorchBackground(
         NGramBackground.learn(
             FEATURES, [random_sentences()], 3, SMOOTHINGS[kind], rising_prior, folds=0
         )
@@ -29,7 +28,7 @@ def made(kind: str) -> BackgroundOnly:
 @pytest.mark.parametrize("kind", ["unigram", *SMOOTHINGS])
 def test_it_sums_to_one_in_every_place_and_scores_from_that(kind):
     model = made(kind)
-    log_p = model.log_distributions(TEXT).double()
+    log_p = torch.from_numpy(model.log_distributions(TEXT))
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-6)
     assert torch.isfinite(log_p).all(), "no word is impossible"
     of_text = log_p[torch.arange(len(log_p)), torch.from_numpy(TEXT.ids.astype(np.int64))]

@@ -5,10 +5,8 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features, random_layer, random_states
 
+from accord.models.background import NGramBackground, kneser_ney
 from accord.models.data import Sentences
-from accord.models.log_linear import LogLinear
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 
 WORDS = 60
@@ -40,7 +38,7 @@ def contexts() -> torch.Tensor:
 def by_definition(layer, h, context) -> torch.Tensor:
     """log p of every word, by the two equations: (N × V)."""
     signature = torch.from_numpy(FEATURES.signature)
-    b = layer.background.log_masses(context).double().exp()
+    b = layer.background.log_mass_of(None, context).double().exp()
     before = torch.from_numpy(MASSES / MASSES.sum())
     sums, prior = (
         torch.zeros(len(each), FEATURES.signature_count, dtype=torch.float64).index_add_(
@@ -50,7 +48,7 @@ def by_definition(layer, h, context) -> torch.Tensor:
     )
     words = torch.from_numpy(np.bincount(FEATURES.signature))
     octave = (-(prior / words).log2()).floor().long()
-    unigram = layer.background.class_prior(context).double()
+    unigram = layer.background.class_terms(context, split=True)[0].double()
     trusted = unigram + layer.background_gate(h) * (sums.log() - unigram)
     weights = torch.nn.functional.linear(h, layer.weight, layer.bias)
     scores = trusted[:, signature] + weights @ torch.from_numpy(dense(FEATURES)).T
@@ -71,8 +69,6 @@ def test_it_is_what_its_equations_say():
     assert torch.allclose(
         layer.log_prob_of(h, words, context), expected.gather(1, words), atol=1e-5
     )
-    best, _ = layer.top(h, 7, context)
-    assert torch.allclose(best, expected.sort(dim=1, descending=True)[0][:, :7], atol=1e-5)
 
 
 def test_before_it_is_fitted_it_changes_nothing():
@@ -87,35 +83,8 @@ def test_what_is_explained_is_what_is_scored():
     words = torch.arange(40).unsqueeze(1)
     of_features = (layer.adaptor(h) * torch.from_numpy(dense(FEATURES))[:40]).sum(dim=1)
     total = layer.log_background_of(h, words, context).squeeze(1) + of_features
-    total = total - layer.log_normaliser(h, context)
+    total = total - layer.score_signatures(h, context).logits.logsumexp(dim=1)
     assert torch.allclose(total, layer.log_prob_of(h, words, context).squeeze(1), atol=1e-5)
-
-
-def test_words_in_smaller_signatures_have_the_p_that_they_had():
-    """Neither the gate nor the temperature nor the calibration may see that they are parted."""
-    layer, h, context = calibrated(), random_states(40), contexts()
-    parts = FEATURES.split_by(np.arange(WORDS) % 3)
-    assert parts.signature_count > FEATURES.signature_count
-    parted = LogLinear(parts, layer.regrouped(parts), 5)
-    parted = parted.adjust(parts, 5, background_gate=True, temperature=True).double()
-    names = ("weight", "bias", "inverse_temperature", "background_gate.weight")
-    weights = {name: layer.state_dict()[name] for name in (*names, "background_gate.bias")}
-    parted.load_state_dict(weights, strict=False)  # the background has the others
-    assert torch.allclose(parted.log_prob(h, context), layer.log_prob(h, context), atol=1e-5)
-    words = torch.arange(40).unsqueeze(1)
-    assert torch.allclose(
-        parted.log_prob_of(h, words, context), layer.log_prob_of(h, words, context), atol=1e-5
-    )
-
-
-@pytest.mark.slow
-def test_words_are_drawn_as_they_are_scored():
-    layer, drawn = calibrated(), 4000
-    h, context = random_states(1).expand(drawn, -1), contexts()[:1].expand(drawn, -1)
-    words = layer.sample(h, torch.Generator().manual_seed(0), context)
-    p = layer.log_prob(h[:1], context[:1]).exp()[0]
-    came = torch.bincount(words, minlength=WORDS) / drawn
-    assert ((came - p).abs() < 5 * (p * (1 - p) / drawn).sqrt() + 1e-3).all()
 
 
 @pytest.mark.parametrize("output", ["softmax", "expert"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from query_cases import distributions, scored
 
 from accord.models.background import Unigram
 from accord.models.conditions import Condition
@@ -52,15 +53,15 @@ def text(*labels) -> Sentences:
 def test_without_a_label_the_model_is_the_one_that_is_told_none():
     none, told = text((0, 0), (0, 0)), with_weights(a_model("crossed"))
     plain = a_model("none")
-    assert told.score(none) == pytest.approx(plain.score(none), abs=1e-6)
-    assert told.score(none._replace(labels=None)) == pytest.approx(told.score(none), abs=1e-6)
+    assert scored(told, none) == pytest.approx(scored(plain, none), abs=1e-6)
+    assert scored(told, none._replace(labels=None)) == pytest.approx(scored(told, none), abs=1e-6)
 
 
 @pytest.mark.parametrize("condition", ["input", "crossed"])
 def test_each_label_gives_a_distribution_of_its_own(condition):
     model, seen = with_weights(a_model(condition)), []
     for labels in ((0, 0), (1, 0), (2, 0), (0, 3), (2, 3)):
-        log_p = model.log_distributions(text(labels))
+        log_p = distributions(model, text(labels))
         assert log_p.exp().sum(dim=1).numpy() == pytest.approx(1, abs=1e-5)
         seen.append(log_p)
     for at, one in enumerate(seen):
@@ -76,26 +77,24 @@ def test_crossed_labels_add_to_the_weights_of_features():
     for word in range(WORDS):
         dense[word, phi.indices[phi.indptr[word] : phi.indptr[word + 1]]] = 1
     added = dense @ model.output.label_weight.detach()
-    expected = model.log_distributions(text((0, 0))) + added[:, 1] + added[:, 2 + 2]
-    found = model.log_distributions(text((2, 3)))
+    expected = distributions(model, text((0, 0))) + added[:, 1] + added[:, 2 + 2]
+    found = distributions(model, text((2, 3)))
     assert torch.allclose(found, expected.log_softmax(dim=1), atol=1e-5)
 
 
 def test_sentences_of_several_labels_are_scored_as_each_by_itself():
     model = with_weights(a_model("crossed"))
-    together = model.score(text((1, 0), (2, 3), (0, 1)))
+    together = scored(model, text((1, 0), (2, 3), (0, 1)))
     for number, labels in enumerate(((1, 0), (2, 3), (0, 1))):
         own = text(*[labels] * (number + 1))
-        assert together[7 * number :][:7] == pytest.approx(model.score(own)[-7:], abs=1e-6)
+        assert together[7 * number :][:7] == pytest.approx(scored(model, own)[-7:], abs=1e-6)
 
 
 def test_a_label_that_is_given_is_that_of_all_sentences_without_one():
     model, bare = with_weights(a_model("crossed")), text((0, 0), (0, 0))._replace(labels=None)
-    expected = model.score(text((2, 1), (2, 1)))
+    expected = scored(model, text((2, 1), (2, 1)))
     model.condition.given = torch.tensor([2, 1])
-    assert model.score(bare) == pytest.approx(expected, abs=1e-6)
-    regrouped = model.over(features(), model.output.background.regrouped(features()))
-    assert regrouped.score(bare) == pytest.approx(expected, abs=1e-5)
+    assert scored(model, bare) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_label_is_dropped_from_whole_sentences():
@@ -125,7 +124,7 @@ def test_the_right_label_helps_and_the_wrong_one_harms(condition, tmp_path):
     none = np.zeros_like(labels)
     wrong = np.where(labels > 0, 3 - labels, 0)
     right, unlabelled, misled = (  # of first words: those after them follow from these
-        -model.score(train._replace(labels=each))[::7].mean() for each in (labels, none, wrong)
+        -scored(model, train._replace(labels=each))[::7].mean() for each in (labels, none, wrong)
     )
     assert right < unlabelled - 0.2 < misled - 0.4
     assert unlabelled == pytest.approx(np.log(2), abs=0.2)  # which of two it is
@@ -134,9 +133,9 @@ def test_the_right_label_helps_and_the_wrong_one_harms(condition, tmp_path):
 def test_labels_that_do_not_exist_are_refused():
     model = a_model("input")
     with pytest.raises(ValueError, match=r"up to \[2, 3\], got \[3, 0\]"):
-        model.score(text((3, 0)))
+        scored(model, text((3, 0)))
     with pytest.raises(ValueError, match="expected one of each of 2 kinds, got 1"):
-        model.score(text((1,)))
+        scored(model, text((1,)))
     with pytest.raises(ValueError, match="expects labels of the sentences, found none"):
         phi = features()
         LanguageModel(Recipe(condition="input"), phi, Unigram(phi, np.ones(WORDS)))

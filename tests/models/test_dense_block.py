@@ -16,7 +16,7 @@ from log_linear_cases import (
 )
 
 from accord.models.background import Unigram
-from accord.models.embedding import FeatureEmbedding, FeatureProduct
+from accord.models.encoder import FeatureEmbedding, FeatureProduct
 from accord.models.log_linear import LogLinear
 from accord.models.phi import Features
 

@@ -3,7 +3,7 @@ import torch
 from log_linear_cases import dense, random_features
 
 from accord.models.background import Uniform
-from accord.models.embedding import FeatureEmbedding
+from accord.models.encoder import FeatureEmbedding
 from accord.models.log_linear import LogLinear
 
 

@@ -5,7 +5,7 @@ from accord.models.data import detached
 from accord.models.encoder import RecurrentLayer, in_full_precision
 from accord.models.model import encoder
 from accord.models.parts import ENCODERS
-from accord.zoo.encoders import ticked
+from accord.zoo.encoders import read_packed, ticked
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
@@ -341,7 +341,7 @@ def test_packed_sequences_are_read_as_each_by_itself():
     layer = RecurrentLayer("gru", 5, 7)
     sequences, state = [torch.randn(length, 5) for length in (4, 2, 1)], torch.randn(1, 3, 7)
     packed = torch.nn.utils.rnn.pack_sequence(sequences)
-    outputs = layer.packed(packed.data, packed.batch_sizes, state)
+    outputs = read_packed(layer, packed.data, packed.batch_sizes, state)
     alone = [
         layer(each.unsqueeze(1), (state[:, place : place + 1],))[0].squeeze(1)
         for place, each in enumerate(sequences)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from log_linear_cases import cases, dense, random_features, sparse
 
-from accord.models.embedding import PIECE, FeatureProduct
+from accord.models.encoder import PIECE, FeatureProduct
 from accord.models.phi import Features
 
 

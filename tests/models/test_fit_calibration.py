@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from query_cases import scored
 from training_cases import RECIPE, WORDS, log_linear, model, sentences
 
+from accord.models.background import NGramBackground, kneser_ney
 from accord.models.calibration import AS_PREDICTED, fit_calibration
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors
 from accord.models.data import Sentences
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.phi import Features
-from accord.models.states import states
 from accord.models.train import Trainer
 
 STEP = 0.02  # of what is fitted, by which nothing may become better
@@ -43,24 +43,26 @@ def over_bigrams() -> LanguageModel:
 
 def test_no_other_share_makes_the_text_likelier():
     made, text = over_bigrams(), sentences(90)
-    before = made.score(text).mean()
+    before = scored(made, text).mean()
     fit_calibration(made, text)
-    fitted = made.score(text).mean()
+    fitted = scored(made, text).mean()
     share = made.output.calibration.context_share
     assert fitted > before
     assert 0 < share < 1
     for step in (STEP, -STEP):
         with torch.no_grad():
             share.add_(step)
-            assert made.score(text).mean() < fitted
+            assert scored(made, text).mean() < fitted
             share.sub_(step)
 
 
 def of_octaves(made: LanguageModel, text: Sentences) -> np.ndarray:
     """How many words of each octave the model expects in a text."""
     output, p = made.output, []
-    for read in states(made, text):
-        p.append(output.class_log_prob(read.h, read.context).exp().detach())
+    for read in TorchModel(made).states(text):
+        p.append(
+            output.score_signatures(read.h, torch.from_numpy(read.context)).log_p.exp().detach()
+        )
     return np.bincount(output.calibration.octave.numpy(), torch.cat(p).sum(dim=0).numpy())
 
 
@@ -95,7 +97,7 @@ def test_it_is_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
         (tmp_path / name).mkdir()
         made = model(output=recipe.output)
         Trainer(made, recipe, tmp_path / name).fit(train, valid)
-        scores[name] = made.score(valid).mean()
+        scores[name] = scored(made, valid).mean()
         saved[name] = load_tensors(tmp_path / name / WEIGHTS)
     assert saved["calibrated"]["output.calibration.of_octaves"].any()
     assert all(

@@ -7,14 +7,11 @@ import pytest
 import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
+from query_cases import distributions, scored
 
-from accord.models.background import Uniform, Unigram
+from accord.models.background import NGramBackground, Uniform, Unigram, kneser_ney
 from accord.models.composed import FrozenModelBackground
-from accord.models.constraints.automata import WordAutomaton
-from accord.models.constraints.constrained import constrained
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer
 
@@ -41,18 +38,9 @@ def test_a_network_without_weights_scores_as_the_model_below(inner):
     for name, parameter in model.named_parameters():
         if "background" not in name:
             parameter.data.zero_()
-    assert model.score(OTHER) == pytest.approx(below(inner).score(OTHER), abs=1e-5)
-    log_p = model.log_distributions(OTHER).double()
+    assert scored(model, OTHER) == pytest.approx(scored(below(inner), OTHER), abs=1e-5)
+    log_p = distributions(model, OTHER).double()
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-5)
-
-
-@pytest.mark.parametrize("inner", INNER)
-def test_an_automaton_that_allows_everything_changes_nothing(inner):
-    torch.manual_seed(4)
-    model = LanguageModel(RECIPE, FEATURES, FrozenModelBackground(FEATURES, below(inner))).eval()
-    group = np.arange(WORDS) % 3  # which cuts through signatures
-    held = constrained(model, FEATURES, WordAutomaton(group, np.zeros((1, 3), int)))
-    assert held.score(OTHER) == pytest.approx(model.score(OTHER), abs=1e-5)
 
 
 @pytest.mark.slow

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from query_cases import scored
 from training_cases import RECIPE, WORDS
 
 from accord.models.background import Unigram
 from accord.models.data import Sentences
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.states import states
 from accord.zoo.gradient_free import evolve, fit_readout, moments, solve
 
 UNTIED = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="elman", hidden=32)
@@ -46,7 +47,7 @@ def test_the_slopes_are_those_of_ridge_regression_on_the_next_word():
     one_hot = np.eye(WORDS)[TRAIN.ids]
     h = np.zeros((len(TRAIN.ids), 32))
     with torch.inference_mode():
-        for at in states(model, TRAIN):
+        for at in TorchModel(model).states(TRAIN):
             h[at.positions] = at.h
     h -= h.mean(axis=0)
     ridge = 1e-3 * h.var(axis=0).mean() * len(h) * np.eye(32)
@@ -59,13 +60,13 @@ def unigram(text: Sentences) -> float:
     """Nats per word of b alone."""
     model = untrained()
     model.output.weight.data.zero_()
-    return -float(model.score(text).mean())
+    return -float(scored(model, text).mean())
 
 
 def test_an_output_that_is_solved_for_knows_what_comes_next():
     model, before = untrained(), untrained().encoder.state_dict()
     fit_readout(model, TRAIN, VALID)
-    assert -model.score(VALID).mean() < unigram(VALID) - 0.5
+    assert -scored(model, VALID).mean() < unigram(VALID) - 0.5
     for name, weight in model.encoder.state_dict().items():
         assert torch.equal(weight, before[name])
 
@@ -77,8 +78,8 @@ def test_evolution_finds_a_better_encoder_and_the_same_one_again():
     fit_readout(drawn, TRAIN, VALID)
     for model in (bred, again):
         evolve(model, TRAIN, VALID, 1, generations=4)
-    assert bred.score(VALID).mean() > drawn.score(VALID).mean() + 0.02
-    assert (bred.score(VALID) == again.score(VALID)).all()
+    assert scored(bred, VALID).mean() > scored(drawn, VALID).mean() + 0.02
+    assert (scored(bred, VALID) == scored(again, VALID)).all()
 
 
 @pytest.mark.parametrize("solver", ["least-squares", "evolution"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.embedding import FeatureProduct
+from accord.models.encoder import FeatureProduct
 from accord.models.phi import BY_FEATURE, Features, by_name, of_words, with_own_features
 
 SPARSE = Features.from_rows([0, 2, 3, 5, 5], [0, 1, 2, 0, 1], np.ones(5), 3)

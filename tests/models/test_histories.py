@@ -8,11 +8,10 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 
-from accord.models.composed import BackgroundOnly
-from accord.models.counts import count
+from accord.models.background import HistoryContext, NGramBackground, kneser_ney, lacking
 from accord.models.data import END, Sentences
-from accord.models.ngram_background import HistoryContext, NGramBackground, lacking
-from accord.models.ngrams import kneser_ney
+from accord.models.inference.torch_model import TorchBackground
+from accord.models.ngrams import count
 from accord.models.parts import HISTORIES, SMOOTHINGS
 from accord.zoo.histories import GROUPS, HistoryTree, best_sides, kinds
 from accord.zoo.smoothing import witten_bell
@@ -50,12 +49,10 @@ def sums_to_one(background, context: torch.Tensor) -> None:
     p = background.log_mass_of(words, context).exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p), dtype=torch.float64), atol=1e-12)
     assert (p > 0).all()
-    assert torch.allclose(background.log_masses(context).exp().double(), p, atol=1e-6)
+    assert torch.allclose(background.log_mass_of(None, context).exp().double(), p, atol=1e-6)
     sums = torch.zeros(len(p), FEATURES.signature_count, dtype=torch.float64)
     sums.index_add_(1, torch.from_numpy(FEATURES.signature), p)
-    assert torch.allclose(background.class_mass(context).double(), sums.log(), atol=3e-6)
-    again = background.regrouped(FEATURES)
-    assert torch.equal(again.class_mass(context), background.class_mass(context))
+    assert torch.allclose(background.class_terms(context)[0].double(), sums.log(), atol=3e-6)
 
 
 @pytest.mark.parametrize("history", HISTORIES)
@@ -82,8 +79,8 @@ def test_in_training_a_sentence_asks_the_ngrams_that_lack_its_part(history):
         else:
             pairs = [(background, made(history, folds=0, text=without), context.numpy())]
         for asked, alone, asked_in in pairs:
-            expected = alone.class_mass(torch.from_numpy(alone.contexts(TEXT)[here]))
-            assert torch.allclose(asked.class_mass(torch.from_numpy(asked_in[here])), expected)
+            expected = alone.class_terms(torch.from_numpy(alone.contexts(TEXT)[here]))[0]
+            assert torch.allclose(asked.class_terms(torch.from_numpy(asked_in[here]))[0], expected)
 
 
 def test_witten_bell_is_what_its_definition_says():
@@ -109,7 +106,7 @@ def test_class_ngrams_are_those_of_the_text_in_classes():
     in_classes = Sentences(of_word[TEXT.ids], TEXT.lengths)
     of_classes = kneser_ney(count(in_classes, 3, 4), np.full(4, 1 / 4)).score(in_classes)
     expected = of_classes + np.log(in_class[TEXT.ids])
-    assert BackgroundOnly(background).score(TEXT) == pytest.approx(expected, rel=1e-9)
+    assert TorchBackground(background).score(TEXT) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_factored_model_without_factors_of_its_own_is_the_plain_one():
@@ -117,7 +114,7 @@ def test_a_factored_model_without_factors_of_its_own_is_the_plain_one():
     each = {"lemma": np.arange(WORDS), "pos": np.arange(WORDS)}
     same = made("factored", folds=0, smoothing=SMOOTHINGS["add-alpha"], factors=each)
     plain = made("words", folds=0, smoothing=SMOOTHINGS["add-alpha"])
-    assert BackgroundOnly(same).score(TEXT) == pytest.approx(BackgroundOnly(plain).score(TEXT))
+    assert TorchBackground(same).score(TEXT) == pytest.approx(TorchBackground(plain).score(TEXT))
 
 
 def test_a_factored_model_knows_a_word_that_it_never_saw_by_its_factors():
@@ -125,18 +122,20 @@ def test_a_factored_model_knows_a_word_that_it_never_saw_by_its_factors():
     background = made("factored", order=2, folds=0, smoothing=witten_bell)
     text = Sentences(np.array([7, 1, END, 8, 1, END]), np.array([3, 3]))
     context = torch.from_numpy(background.contexts(text)[[1, 4]])
-    p = background.log_masses(context)
+    p = background.log_mass_of(None, context)
     assert not torch.allclose(p[0], p[1])
     plain = made("words", order=2, folds=0, smoothing=witten_bell)
     context = torch.from_numpy(plain.contexts(text)[[1, 4]])
-    assert torch.equal(*plain.log_masses(context))
+    assert torch.equal(*plain.log_mass_of(None, context))
 
 
 def test_skip_ngrams_know_what_was_before_a_word_that_they_never_saw():
     ids = np.array([1, 5, 2, END, 3, 5, 4, END] * 20 + [1, 6, 2, END])
     text = Sentences(ids, np.full(41, 4))
     asked = Sentences(np.array([1, 7, 2, END, 3, 7, 4, END]), np.array([4, 4]))
-    skipping, plain = (BackgroundOnly(made(each, folds=0, text=text)) for each in ("skip", "words"))
+    skipping, plain = (
+        TorchBackground(made(each, folds=0, text=text)) for each in ("skip", "words")
+    )
     before, after = plain.score(asked)[[2, 6]], skipping.score(asked)[[2, 6]]
     assert (after > before + 0.1).all()
 

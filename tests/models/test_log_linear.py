@@ -16,10 +16,8 @@ from log_linear_cases import (
     sparse,
     unigram_layer,
 )
-from scipy.stats import chisquare
 from torch.nn.functional import cross_entropy
 
-from accord.models import log_linear
 from accord.models.background import Uniform, Unigram
 from accord.models.log_linear import LogLinear
 from accord.models.phi import Features
@@ -94,7 +92,9 @@ def test_z_is_the_sum_over_all_words_in_each_state():
     h = random_states(20)
     scores = layer.adaptor(h) @ torch.from_numpy(dense(features)).T
     log_b = torch.from_numpy(np.log(mass / mass.sum()))
-    assert torch.allclose(layer.log_normaliser(h), (log_b + scores).logsumexp(dim=1))
+    assert torch.allclose(
+        layer.score_signatures(h).logits.logsumexp(dim=1), (log_b + scores).logsumexp(dim=1)
+    )
 
 
 def test_without_weights_p_is_b():
@@ -153,72 +153,6 @@ class _Loss(torch.nn.Module):
 
 def _prefixed(values):
     return {f"layer.{name}": value for name, value in values.items()}
-
-
-@pytest.mark.parametrize("block", [1, 7, 1 << 14])
-def test_blocks_are_invisible(block, monkeypatch):
-    monkeypatch.setattr(log_linear, "BLOCK", block)
-    features, mass, layer = unigram_layer()
-    h = random_states(3)
-    expected = by_definition(dense(features), np.log(mass), layer.adaptor(h))
-    assert torch.allclose(layer.log_prob(h), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("k", [1, 5, 60, 1000])
-@pytest.mark.parametrize("block", [7, 1 << 14])
-@pytest.mark.parametrize("depends_on_context", [False, True])
-def test_top_is_the_head_of_a_full_sort(k, block, depends_on_context, monkeypatch):
-    monkeypatch.setattr(log_linear, "BLOCK", block)
-    features, mass = random_features(), random_mass(60)
-    table = np.stack([np.roll(mass, shift) for shift in range(60)])
-    background = Bigram(features, table) if depends_on_context else Unigram(features, mass)
-    layer = random_layer(features, background)
-    h, context = random_states(6), torch.arange(6).unsqueeze(1)
-    best, words = layer.top(h, k, context)
-    in_order, order = layer.log_prob(h, context).sort(dim=1, descending=True)
-    assert torch.equal(words, order[:, :k])
-    assert torch.equal(best, in_order[:, :k])
-
-
-@given(cases())
-def test_top_has_the_largest_log_probabilities(case):
-    phi, mass, seed = case
-    features = sparse(phi)
-    layer = random_layer(features, Unigram(features, mass), seed=seed)
-    h = random_states(3, seed=seed)
-    log_prob = layer.log_prob(h)
-    for k in (1, 3):
-        best, words = layer.top(h, k)
-        assert torch.equal(best, log_prob.topk(min(k, features.vocabulary_size))[0])
-        assert torch.equal(best, log_prob.gather(1, words))
-        assert all(len(set(row)) == len(row) for row in words.tolist())
-
-
-@pytest.mark.parametrize("depends_on_context", [False, True])
-def test_samples_follow_p(depends_on_context):
-    features, mass = random_features(words=30), random_mass(30)
-    mass[4] = 0
-    table = np.stack([np.roll(mass, shift) for shift in range(30)])
-    background = Bigram(features, table) if depends_on_context else Unigram(features, mass)
-    layer = random_layer(features, background, scale=0.5)
-    draws = 4_000 if depends_on_context else 100_000
-    h, context = random_states(1).expand(draws, -1), torch.full((draws, 1), 6)
-    p = layer.log_prob(h[:1], context[:1]).exp().squeeze(0).detach().numpy()
-    counts = np.bincount(layer.sample(h, torch.Generator().manual_seed(5), context), minlength=30)
-    assert (counts[p == 0] == 0).all()
-    likely = p * draws >= 5  # the χ² approximation needs five expected; the rest is one bin
-    observed = [*counts[likely], counts[~likely].sum()]
-    expected = [*(draws * p[likely]), draws * p[~likely].sum()]
-    if expected[-1] < 5:
-        observed[-2:], expected[-2:] = [sum(observed[-2:])], [sum(expected[-2:])]
-    assert chisquare(observed, np.array(expected) * draws / sum(expected)).pvalue > 1e-3
-
-
-def test_the_same_seed_draws_the_same_words():
-    _, _, layer = unigram_layer()
-    h = random_states(50)
-    first, second = (layer.sample(h, torch.Generator().manual_seed(3)) for _ in range(2))
-    assert torch.equal(first, second)
 
 
 def test_training_never_forms_a_batch_by_vocabulary_matrix():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from query_cases import scored
 from training_cases import model, sentences
 
 from accord.models.data import END, Sentences
@@ -14,7 +15,7 @@ def test_a_sentence_read_in_pieces_is_the_sentence_read_at_once(encoder, monkeyp
     network = model(encoder=encoder, weight_dropout=0.0).eval()
     ids = np.append(SHORT.ids[SHORT.ids != END][:200], END)
     long = Sentences(ids, np.array([len(ids)]))
-    whole = network.score(long)
+    whole = scored(network, long)
     rows = []
     log_prob_of = network.output.log_prob_of
 
@@ -22,9 +23,9 @@ def test_a_sentence_read_in_pieces_is_the_sentence_read_at_once(encoder, monkeyp
         rows.append(len(h))
         return log_prob_of(h, *asked)
 
-    monkeypatch.setattr("accord.models.states.WORDS_AT_ONCE", 16)
+    monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 16)
     monkeypatch.setattr(network.output, "log_prob_of", counted)
-    assert network.score(long) == pytest.approx(whole, abs=1e-4)
+    assert scored(network, long) == pytest.approx(whole, abs=1e-4)
     assert max(rows) <= 16 and sum(rows) == len(ids)
 
 
@@ -32,11 +33,11 @@ def test_long_documents_are_read_side_by_side(monkeypatch):
     """Three documents in pieces of five words each score as each by itself."""
     network = model(text="documents", weight_dropout=0.0).eval()
     documents = np.minimum(np.arange(len(SHORT.lengths)) * 3 // len(SHORT.lengths), 2)
-    whole = network.score(SHORT._replace(documents=documents))
+    whole = scored(network, SHORT._replace(documents=documents))
     read = []
     forward = network.forward
     monkeypatch.setattr(network, "forward", lambda *of: read.append(of[0].shape) or forward(*of))
-    monkeypatch.setattr("accord.models.states.WORDS_AT_ONCE", 15)
-    monkeypatch.setattr("accord.models.states.PIECE", 5)
-    assert network.score(SHORT._replace(documents=documents)) == pytest.approx(whole, abs=1e-4)
+    monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 15)
+    monkeypatch.setattr("accord.models.inference.interface.PIECE", 5)
+    assert scored(network, SHORT._replace(documents=documents)) == pytest.approx(whole, abs=1e-4)
     assert {*read[:-1]} == {(5, 3)}

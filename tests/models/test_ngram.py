@@ -5,9 +5,9 @@ import pytest
 import torch
 from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 
-from accord.models.counts import count
+from accord.models.background import kneser_ney, stacked
 from accord.models.data import END, Sentences
-from accord.models.ngrams import kneser_ney, stacked
+from accord.models.ngrams import count
 from accord.models.parts import SMOOTHINGS
 from accord.zoo.smoothing import _likeliest, add_alpha
 
@@ -107,7 +107,7 @@ def test_jelinek_mercers_weights_are_the_likeliest():
 
 def test_models_in_one_set_of_tables_stay_themselves():
     models = [kneser_ney(count(random_sentences(seed), 3, WORDS), UNIFORM) for seed in range(3)]
-    together, contexts = stacked(models), contexts_of(3)
+    together, contexts = stacked([model.numpy() for model in models]), contexts_of(3)
     words = torch.arange(len(contexts)) % WORDS
     for root, model in enumerate(models):
         alone = model.p(model.nodes(contexts), words)

@@ -7,9 +7,9 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.counts import count
+from accord.models.background import kneser_ney
 from accord.models.data import Sentences
-from accord.models.ngrams import kneser_ney
+from accord.models.ngrams import count
 from accord.models.parts import SMOOTHINGS
 from accord.zoo.arpa import read_arpa, write_arpa
 

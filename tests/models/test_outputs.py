@@ -6,17 +6,11 @@ import torch
 from log_linear_cases import random_states
 
 from accord.models.background import Uniform, Unigram
-from accord.models.embedding import FeatureEmbedding, FeatureProduct
-from accord.models.log_linear import LogLinear
+from accord.models.encoder import FeatureEmbedding, FeatureProduct
+from accord.models.log_linear import LogLinear, OutputContext
 from accord.models.parts import OUTPUTS
 from accord.models.phi import Features
-from accord.models.softmax import (
-    Adaptive,
-    OutputContext,
-    SelfNormalised,
-    SignatureOutput,
-    Softmax,
-)
+from accord.models.softmax import Adaptive, SelfNormalised, SignatureOutput, Softmax
 from accord.zoo.outputs import ClassBased, NoiseContrastive, Sampled, nested
 
 SIZE = 64

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from query_cases import scored
 from training_cases import END, model, sentences
 
-from accord.models import states
+from accord.models import data
 from accord.models.data import Sentences, begin_alike
 
 
@@ -19,16 +20,16 @@ def with_beginnings_in_common(text: Sentences, times: int = 5) -> Sentences:
 
 def one_by_one(network, text: Sentences) -> np.ndarray:
     parts = np.split(text.ids, np.cumsum(text.lengths)[:-1])
-    return np.concatenate([network.score(Sentences(p, np.array([len(p)]))) for p in parts])
+    return np.concatenate([scored(network, Sentences(p, np.array([len(p)]))) for p in parts])
 
 
 @pytest.mark.parametrize("encoder", ["elman", "gru", "lstm", "window"])
 @pytest.mark.parametrize("words_at_once", [1, 200, 1 << 16])
 def test_the_scores_are_those_of_each_sentence_by_itself(encoder, words_at_once, monkeypatch):
-    monkeypatch.setattr(states, "WORDS_AT_ONCE", words_at_once)
+    monkeypatch.setattr(data, "TREE_WORDS_AT_ONCE", words_at_once)
     network = model(encoder=encoder, weight_dropout=0.0)
     text = with_beginnings_in_common(sentences(20))
-    found = states.score_beside(network, text, ())[:, 0]
+    found = scored(network, text)
     np.testing.assert_allclose(found, one_by_one(network, text), atol=1e-5)
     assert network.training, "the model is left as it was"
 
@@ -43,7 +44,7 @@ def test_a_model_reads_no_beginning_twice():
     network, text = model(), with_beginnings_in_common(sentences(20))
     read = []
     network.embedding.register_forward_hook(lambda _, words, __: read.append(words[0].numel()))
-    network.score(text)
+    scored(network, text)
     parts = np.split(text.ids, np.cumsum(text.lengths)[:-1])
     beginnings = {tuple(part[:length]) for part in parts for length in range(len(part))}
     assert sum(read) == len(beginnings) < len(text.ids) / 2

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.models.mass import UNSEEN_SIGNATURE, discounted, unseen_signature
+from accord.models.ngrams import UNSEEN_SIGNATURE, discounted, unseen_signature
 
 WORDS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=60)
 

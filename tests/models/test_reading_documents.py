@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from query_cases import scored
 from training_cases import model, sentences
 
 from accord.models.data import Sentences, windows
@@ -15,12 +16,12 @@ TEXT = ALONE._replace(documents=DOCUMENTS)
 def test_a_document_is_scored_as_the_one_text_that_it_is():
     network = model(text="documents").eval()
     joined = Sentences(TEXT.ids, np.add.reduceat(TEXT.lengths, np.arange(0, len(DOCUMENTS), 3)))
-    assert network.score(TEXT) == pytest.approx(network.score(joined), abs=1e-5)
+    assert scored(network, TEXT) == pytest.approx(scored(network, joined), abs=1e-5)
 
 
 def test_the_first_sentence_of_a_document_knows_nothing_of_the_others():
     network = model(text="documents").eval()
-    in_documents, alone = network.score(TEXT), network.score(TEXT.alone())
+    in_documents, alone = scored(network, TEXT), scored(network, TEXT.alone())
     is_first = np.repeat(np.arange(len(DOCUMENTS)) % 3 == 0, TEXT.lengths)
     assert in_documents[is_first] == pytest.approx(alone[is_first], abs=1e-5)
     assert np.abs(in_documents - alone)[~is_first].max() > 1e-3
@@ -29,7 +30,7 @@ def test_the_first_sentence_of_a_document_knows_nothing_of_the_others():
 def test_documents_of_one_sentence_are_read_as_sentences_are():
     network = model(text="documents").eval()
     single = ALONE._replace(documents=np.arange(len(ALONE.lengths)))
-    assert network.score(single) == pytest.approx(network.score(ALONE), abs=1e-5)
+    assert scored(network, single) == pytest.approx(scored(network, ALONE), abs=1e-5)
     stream, documents = (
         [batch.positions for batch in windows(single, Recipe(text=text), generator())]
         for text in ("stream", "documents")
@@ -55,7 +56,7 @@ def test_an_epoch_reads_whole_documents_in_random_order():
 
 def test_a_model_of_sentences_reads_each_by_itself():
     network = model().eval()
-    assert np.array_equal(network.score(TEXT), network.score(ALONE))
+    assert np.array_equal(scored(network, TEXT), scored(network, ALONE))
 
 
 def test_an_epoch_reads_a_document_as_often_as_its_weight_says():

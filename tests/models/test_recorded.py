@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from accord.models.background import NGramBackground, kneser_ney, rows_of
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney, rows_of
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer
 from benchmarks.outputs import vocabulary
@@ -42,18 +41,18 @@ def test_masses_are_the_same_however_much_room_there_is():
     contexts = b.contexts(TEXT, training=True)[:300]
     entries = b.entries(contexts)
     context = torch.from_numpy(contexts)
-    mass, evidence = b.class_mass(context), b.class_evidence(context)[1]
+    mass, evidence = b.class_terms(context)[0], b.class_terms(context, split=True)[1]
     for b.room in (entries, entries + 1_000):
-        torch.testing.assert_close(b.class_mass(context), mass)
-        torch.testing.assert_close(b.class_evidence(context)[1], evidence)
+        torch.testing.assert_close(b.class_terms(context)[0], mass)
+        torch.testing.assert_close(b.class_terms(context, split=True)[1], evidence)
 
 
 def test_there_is_no_room_for_less_than_the_entries():
     b = background()
     contexts = b.contexts(TEXT)[:300]
     b.room = b.entries(contexts) - 1
-    whole = background().class_mass(torch.from_numpy(contexts))
-    assert not torch.allclose(b.class_mass(torch.from_numpy(contexts)), whole)
+    whole = background().class_terms(torch.from_numpy(contexts))[0]
+    assert not torch.allclose(b.class_terms(torch.from_numpy(contexts))[0], whole)
 
 
 @pytest.mark.slow
@@ -69,7 +68,7 @@ def test_recorded_steps_have_the_losses_of_steps_one_by_one(tmp_path, changes):
         trainer = Trainer(model, recipe, tmp_path / str(recorded))
         (tmp_path / str(recorded)).mkdir()
         if not recorded:
-            trainer.executor.recorded, model.encoder.in_parts = None, False
+            trainer.executor.recorded, model.encoder.reader = None, None
         trainer.fit(TEXT, VALID)
         with (tmp_path / str(recorded) / "steps.csv").open() as file:
             losses[recorded] = [float(row["nats"]) for row in csv.DictReader(file)]

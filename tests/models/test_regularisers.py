@@ -94,7 +94,7 @@ def test_the_past_is_decoded_from_what_is_predicted(positions):
 def test_the_past_teaches_the_network_and_what_decodes_it():
     network, decoder = decoding(**NO_DROPOUT)
     h = torch.randn(9, 8, requires_grad=True)
-    seen = seen_with(network.output.classes(h, None), torch.arange(9))
+    seen = seen_with(network.output.score_signatures(h, None), torch.arange(9))
     decoder(seen.nats, seen).backward()
     for weight in (h, network.output.weight, *decoder.parameters()):
         assert (weight.grad != 0).any()
@@ -103,9 +103,9 @@ def test_the_past_teaches_the_network_and_what_decodes_it():
 def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
     network, decoder = decoding()
     output = network.output
-    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, beside=3)
+    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, extra=3)
     torch.nn.init.normal_(crossed.label_weight)
-    predicted = crossed.classes(torch.randn(9, 8 + 3), None)
+    predicted = crossed.score_signatures(torch.randn(9, 8 + 3), None)
     bare = replace(predicted, rows=crossed.product(output.weight))
     assert predicted.rows.shape == (6, 8 + 3)
     found, expected = (

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from query_cases import scored
 from training_cases import RECIPE, log_linear, model, sentences
 
 from accord.models.log import CURVE
@@ -81,7 +82,7 @@ def test_nothing_is_trained_again_if_it_is_interrupted_when_all_is_written(tmp_p
     steps = Steps()
     again = train(tmp_path / "whole", steps)
     assert steps.done == 0
-    assert (again.model.score(TEXT) == train(tmp_path / "other").model.score(TEXT)).all()
+    assert (scored(again.model, TEXT) == scored(train(tmp_path / "other").model, TEXT)).all()
 
 
 @pytest.mark.slow

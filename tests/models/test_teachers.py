@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from query_cases import distributions, scored
 from training_cases import RECIPE, WORDS, features, model, sentences
 
+from accord.models.background import NGramBackground, kneser_ney
 from accord.models.common.files import WEIGHTS
 from accord.models.distillation import LEAST_WEIGHT, Distillation, teach
 from accord.models.mixture import likeliest_weights
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Teachers
 from accord.models.train import Trainer
 
@@ -44,7 +44,7 @@ def teacher(seed: int = 1, **changes):
 
 
 def distance(one, other) -> float:
-    log_p, log_q = (each.log_distributions(TEXT).double() for each in (one, other))
+    log_p, log_q = (distributions(each, TEXT).double() for each in (one, other))
     return float((log_q.exp() * (log_q - log_p)).sum(dim=1).mean())
 
 
@@ -92,17 +92,17 @@ def of_words(teachers, student) -> torch.Tensor:
 
 def test_what_is_taught_is_the_mixture_of_the_teachers_that_validation_likes_best():
     teachers, student = [teacher(1), teacher(2), model().eval()], model(teachers=ALL)
-    weights = likeliest_weights(np.stack([each.score(TEXT) for each in teachers]))
+    weights = likeliest_weights(np.stack([scored(each, TEXT) for each in teachers]))
     assert weights.max() > 0.5  # two of them are no good
     weights = np.maximum(weights, LEAST_WEIGHT) / np.maximum(weights, LEAST_WEIGHT).sum()
     parts = zip(teachers, weights, strict=True)
-    mixture = sum(weight * each.log_distributions(TEXT).exp() for each, weight in parts)
+    mixture = sum(weight * distributions(each, TEXT).exp() for each, weight in parts)
     assert torch.allclose(of_words(teachers, student), mixture.float(), atol=1e-5)
 
 
 def test_a_teacher_of_another_output_is_asked_for_words():
     of, student = teacher(output="softmax"), model(teachers=ALL)
-    mean = of.log_distributions(TEXT).exp()
+    mean = distributions(of, TEXT).exp().float()
     assert torch.allclose(of_words([of], student), mean, atol=1e-5)
 
 
@@ -125,15 +125,15 @@ def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
     torch.nn.init.zeros_(of.output.weight)  # the network says nothing: n-grams alone are taught
     taught = of_words([of], student).double()
     context = torch.from_numpy(counted.contexts(TEXT, training=True))
-    assert torch.allclose(taught, counted.log_masses(context).exp().double(), atol=1e-5)
-    surer = of.log_distributions(TEXT).exp().double()
+    assert torch.allclose(taught, counted.log_mass_of(None, context).exp().double(), atol=1e-5)
+    surer = distributions(of, TEXT).exp().float().double()
     own = torch.from_numpy(TEXT.ids.astype(np.int64)).unsqueeze(1)
     assert taught.gather(1, own).log().mean() < surer.gather(1, own).log().mean() - 0.5
 
 
 def test_a_teacher_with_an_expert_is_asked_for_words():
     of, student = teacher(output="expert"), model(teachers=ALL)
-    mean = of.log_distributions(TEXT).exp()
+    mean = distributions(of, TEXT).exp().float()
     assert torch.allclose(of_words([of], student), mean, atol=1e-5)
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from query_cases import scored
 from training_cases import END, RECIPE, WORDS, model, sentences
 
 from accord.models.common.device import choose_device, has_bfloat16
@@ -24,7 +25,7 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     trainer.fit(TEXT, TEXT)
     losses = [epoch.valid_nats for epoch in trainer.curve]
     assert losses[-1] < losses[0]
-    kept = -trainer.model.score(TEXT).mean()
+    kept = -scored(trainer.model, TEXT).mean()
     assert kept == pytest.approx(min(losses), abs=1e-9)
 
 
@@ -40,7 +41,7 @@ def test_the_averaged_weights_are_validated_and_saved(tmp_path):
     network, losses = model(), [epoch.valid_nats for epoch in trainer.curve]
     for mean, nats in zip(means, losses, strict=True):
         load_weights(network, mean)
-        assert -network.score(TEXT).mean() == pytest.approx(nats, abs=1e-9)
+        assert -scored(network, TEXT).mean() == pytest.approx(nats, abs=1e-9)
     saved, best = load_tensors(tmp_path / WEIGHTS), means[np.argmin(losses)]
     assert all(torch.equal(saved[name], value) for name, value in best.items())
 
@@ -54,7 +55,7 @@ def test_a_gain_below_min_delta_is_none_but_its_weights_are_kept(tmp_path):
     assert third < second < first
     rates = [epoch.learning_rate / recipe.learning_rate for epoch in trainer.curve]
     assert rates == pytest.approx([1, 1, 1 / 3])
-    assert -trainer.model.score(TEXT).mean() == pytest.approx(third, abs=1e-9)
+    assert -scored(trainer.model, TEXT).mean() == pytest.approx(third, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -146,11 +147,11 @@ def test_a_share_of_the_windows_begins_from_the_zero_state(tmp_path, share):
 
 def test_a_sentence_scores_the_same_alone_and_among_others():
     network = model().double().eval()
-    together = network.score(TEXT)
+    together = scored(network, TEXT)
     for start, length in zip(TEXT.starts[:10], TEXT.lengths[:10], strict=True):
         alone = Sentences(TEXT.ids[start : start + length], np.array([length]))
         expected = together[start : start + length]
-        assert network.score(alone) == pytest.approx(expected, abs=1e-10)
+        assert scored(network, alone) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("name", ["banana", "cuda:97"])

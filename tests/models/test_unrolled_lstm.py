@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from accord.models.encoder import LSTM, RecurrentLayer
-from accord.models.gpu import unrolled_lstm
+from accord.models.encoder import LSTM
+from accord.models.gpu import unrolled_lstm, windows
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -38,7 +38,7 @@ def test_outputs_states_and_gradients_are_those_of_the_fused_kernel(
     if device == "cpu":
         monkeypatch.setattr(unrolled_lstm, "cell", cell)
         monkeypatch.setattr(unrolled_lstm, "cell_backward", cell_backward)
-        monkeypatch.setattr(RecurrentLayer, "unrolls", True)
+        monkeypatch.setattr(windows, "unrolls", lambda layer: True)
     torch.manual_seed(0)
     encoder = LSTM(5, size, size, 2, dropout=0.2, weight_dropout=0.5).double().to(device)
     inputs = torch.randn(words, 3, 5, dtype=torch.double, device=device, requires_grad=True)
@@ -46,7 +46,7 @@ def test_outputs_states_and_gradients_are_those_of_the_fused_kernel(
     state = tuple(tuple(torch.randn(2, *shape).to(inputs).requires_grad_()) for _ in range(2))
     given = [inputs, *(each for layer in state for each in layer), *encoder.parameters()]
     found = []
-    for encoder.in_parts in (True, False):
+    for encoder.reader in (windows.read_in_parts, None):
         torch.manual_seed(3)
         outputs, after = encoder(inputs, state)
         states = [each for layer in after for each in layer]

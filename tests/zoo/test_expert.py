@@ -16,7 +16,6 @@ from log_linear_cases import (
     sparse,
     with_random_weights,
 )
-from scipy.stats import chisquare
 
 from accord.models.background import Uniform, Unigram
 from accord.models.data import NO_WORD
@@ -84,9 +83,6 @@ def test_scores_are_those_of_the_definition(case, data):
     assert torch.allclose(log_prob[:, ~light], expected[:, ~light], atol=1e-3)
     assert torch.allclose(log_prob.exp(), expected.exp(), atol=1e-10)
     assert not log_prob.isnan().any()
-    best, top_words = layer.top(h, 2, context)
-    assert torch.equal(best, log_prob.topk(min(2, len(phi)))[0])
-    assert torch.equal(best, log_prob.gather(1, top_words))
     words = torch.arange(3) % len(phi)
     of_words = layer.log_prob_of(h, words, context)
     assert torch.equal(of_words, log_prob.gather(1, words.unsqueeze(1)).squeeze(1))
@@ -132,21 +128,6 @@ def test_the_gradient_is_expected_minus_observed(layer_and_inputs):
     assert torch.allclose(layer.expert_weight.grad, on_adaptor[:, -1:].T @ h, atol=1e-12)
 
 
-def test_top_and_samples_heed_the_expert(layer_and_inputs):
-    _, _, layer, h, context = layer_and_inputs
-    _, order = layer.log_prob(h, context).sort(dim=1, descending=True)
-    assert torch.equal(layer.top(h, 9, context)[1], order[:, :9])
-    draws = 50_000
-    p = layer.log_prob(h[:1], context[:1]).exp().squeeze(0).detach().numpy()
-    drawn = layer.sample(
-        h[:1].expand(draws, -1), torch.Generator().manual_seed(1), context[:1].expand(draws, -1)
-    )
-    counts, likely = np.bincount(drawn, minlength=60), p * draws >= 5
-    observed = [*counts[likely], counts[~likely].sum() + 5]
-    expected = [*(p[likely] * draws), p[~likely].sum() * draws + 5]
-    assert chisquare(observed, expected).pvalue > 1e-3
-
-
 @pytest.mark.parametrize(
     ("named", "evidence", "best"),
     [(0, -50.0, [1, 2, 3]), (4, 50.0, [4, 0, 1]), (4, 0.0, [0, 1, 2])],
@@ -161,10 +142,11 @@ def test_a_named_word_stands_apart_from_its_signature(named, evidence, best):
     )
     with torch.no_grad():
         layer.expert_weight.fill_(1.0)
-    h, context = torch.ones(2000, 1, dtype=torch.float64), torch.full((2000, 1), named)
-    assert layer.top(h[:1], 3, context[:1])[1].tolist() == [best]
-    drawn = set(layer.sample(h, torch.Generator().manual_seed(0), context).tolist())
-    assert drawn == {-50.0: {1, 2, 3, 4}, 50.0: {4}, 0.0: {0, 1, 2, 3, 4}}[evidence]
+    h, context = torch.ones(1, 1, dtype=torch.float64), torch.full((1, 1), named)
+    log_prob = layer.log_prob(h, context)
+    assert log_prob.topk(3).indices.tolist() == [best]
+    likely = set((log_prob[0].exp() > 1e-9).nonzero().flatten().tolist())
+    assert likely == {-50.0: {1, 2, 3, 4}, 50.0: {4}, 0.0: {0, 1, 2, 3, 4}}[evidence]
 
 
 def test_an_expert_that_names_nothing_changes_nothing():

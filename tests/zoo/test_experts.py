@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from query_cases import distributions
 from training_cases import END, RECIPE, WORDS, features, model, sentences
 
+from accord.models.background import NGramBackground, kneser_ney
 from accord.models.constraints.automata import WordAutomaton
-from accord.models.constraints.constrained import constrained
 from accord.models.data import NO_WORD, Sentences
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.parts import EXPERTS
 from accord.models.phi import Features
 from accord.models.train import Trainer
@@ -45,7 +45,7 @@ def with_expert(weight: float):
 
 def test_words_said_before_and_they_alone_are_likelier_by_the_expert_s_weight():
     plain, copying = with_expert(0.3)
-    before, after = (each.log_distributions(TEXT).double() for each in (plain, copying))
+    before, after = (distributions(each, TEXT) for each in (plain, copying))
     assert torch.allclose(after.exp().sum(dim=1), torch.ones(len(after)).double(), atol=1e-5)
     gain = after - before
     start = 0
@@ -74,25 +74,21 @@ def test_it_is_trained_over_a_background_of_n_grams(gate, tmp_path):
     Trainer(copying, copying.recipe, tmp_path).fit(TEXT, TEXT)
     weight = copying.output.expert_weight
     assert (weight != 0).any()
-    p = copying.log_distributions(TEXT).double().exp()
+    p = distributions(copying, TEXT).exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
     with torch.no_grad():
         weight.zero_()
     own = copying.state_dict()
     plain.load_state_dict({name: own[name] for name in plain.state_dict()})
-    expected = plain.eval().log_distributions(TEXT)
-    assert torch.allclose(copying.eval().log_distributions(TEXT), expected, atol=1e-4)
+    expected = distributions(plain, TEXT)
+    assert torch.allclose(distributions(copying, TEXT), expected, atol=1e-4)
 
 
 def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     _, copying = with_expert(1.0)
     group = np.where(np.arange(WORDS) == END, 0, 1 + np.arange(WORDS) % 2)
-    held = constrained(
-        copying,
-        features(),
-        WordAutomaton(group, np.array([[0, 0, -1]])),
-    )
-    p = held.log_distributions(TEXT).double().exp()
+    held = TorchModel(copying).constrained(WordAutomaton(group, np.array([[0, 0, -1]])))
+    p = torch.from_numpy(held.log_distributions(TEXT)).exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
     assert (p[:, group == 2] == 0).all()
 

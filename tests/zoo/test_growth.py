@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from query_cases import scored
 from training_cases import log_linear, model, sentences
 
 from accord.models.recipe import Recipe
@@ -17,9 +18,9 @@ def test_nothing_is_lost_when_a_network_is_widened(encoder, tied):
     narrow, wide = model(**shape, hidden=6).eval(), model(**shape, hidden=18).eval()
     for weight in [*narrow.parameters(), *wide.parameters()]:
         weight.data.normal_(std=0.3)  # as if both were trained
-    assert wide.score(TEXT) != pytest.approx(narrow.score(TEXT), abs=1e-3)
+    assert scored(wide, TEXT) != pytest.approx(scored(narrow, TEXT), abs=1e-3)
     widen(wide, narrow)
-    assert wide.score(TEXT) == pytest.approx(narrow.score(TEXT), abs=1e-5)
+    assert scored(wide, TEXT) == pytest.approx(scored(narrow, TEXT), abs=1e-5)
 
 
 def test_a_temperature_is_left_to_the_end():
@@ -28,7 +29,7 @@ def test_a_temperature_is_left_to_the_end():
         model(layers=2, hidden=18, output=log_linear(temperature=True)),
     )
     widen(wide, narrow)
-    assert wide.eval().score(TEXT) == pytest.approx(narrow.eval().score(TEXT), abs=1e-5)
+    assert scored(wide, TEXT) == pytest.approx(scored(narrow, TEXT), abs=1e-5)
 
 
 def test_new_units_learn():

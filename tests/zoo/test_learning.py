@@ -7,6 +7,7 @@ import pytest
 import torch
 from network_cases import network
 from ngram_cases import random_sentences
+from query_cases import scored
 from torch import nn
 from training_cases import RECIPE, WORDS, model, sentences
 
@@ -79,9 +80,9 @@ def test_a_network_learns_by_the_filter():
     torch.manual_seed(1)
     small = LanguageModel(recipe, features, Unigram(features, np.ones(WORDS))).eval()
     text, lines = circles(), []
-    before = -small.score(text).mean()
+    before = -scored(small, text).mean()
     kalman(small, text, text, 1, lines.append)
-    assert -small.score(text).mean() < before - 0.5
+    assert -scored(small, text).mean() < before - 0.5
     assert len(lines) == 2
 
 
@@ -159,7 +160,7 @@ def test_boosting_reads_hard_sentences_more_often():
 
     training = Next()
     text = boost(model(), training, None, power=2.0, epochs=3)
-    nats = -np.add.reduceat(training.weak.score(TEXT), TEXT.starts) / TEXT.lengths
+    nats = -np.add.reduceat(scored(training.weak, TEXT), TEXT.starts) / TEXT.lengths
     assert text.weights == pytest.approx(nats**2 / np.average(nats**2, weights=TEXT.lengths))
     assert text.epoch_words == pytest.approx(len(TEXT.ids))
 
@@ -170,8 +171,8 @@ def test_dynamic_evaluation_scores_a_sentence_before_it_learns_from_it():
     first = parameters_of(plain)
     dynamic = Dynamic(network(), rate=0.5, back=0.1)
     found = np.split(dynamic.score(text), np.cumsum(text.lengths)[:-1])
-    for part, scored in zip(parts, found, strict=True):
-        assert scored == pytest.approx(plain.score(part), abs=1e-5)
+    for part, log_p in zip(parts, found, strict=True):
+        assert log_p == pytest.approx(scored(plain, part), abs=1e-5)
         words = torch.from_numpy(part.ids.astype(np.int64))
         read = torch.cat([words.new_zeros(1), words[:-1]]).unsqueeze(1)
         context = torch.from_numpy(plain.contexts(part))
@@ -183,4 +184,4 @@ def test_dynamic_evaluation_scores_a_sentence_before_it_learns_from_it():
                 step = 0 if weight.grad is None else 0.5 * weight.grad
                 weight.copy_(weight + 0.1 * (first[name] - weight) - step)
     still = Dynamic(network(), rate=0.0)
-    assert still.score(text) == pytest.approx(network().score(text), abs=1e-5)
+    assert still.score(text) == pytest.approx(scored(network(), text), abs=1e-5)

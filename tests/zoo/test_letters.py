@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.embedding import embedding
+from accord.models.encoder import embedding
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 

@@ -8,9 +8,9 @@ from ngram_cases import WORDS
 
 from accord.models.background import Unigram
 from accord.models.data import END, Sentences
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
-from accord.models.states import states
 from accord.zoo import memory
 from accord.zoo.memory import Neighbourhood, Neighbours
 
@@ -39,7 +39,7 @@ def network() -> LanguageModel:
 
 def states_of(model: LanguageModel, text) -> np.ndarray:
     found = np.zeros((len(text.ids), 8))
-    for read in states(model, text):
+    for read in TorchModel(model).states(text):
         found[read.positions] = read.h.detach()
     return found
 

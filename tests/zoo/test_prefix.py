@@ -10,8 +10,8 @@ from log_linear_cases import DOUBLE, dense, random_states, sparse, with_random_w
 from accord.models.background import Unigram
 from accord.models.common.registry import PLUGINS, trust_files
 from accord.models.data import Sentences
+from accord.models.log_linear import Described
 from accord.models.parts import OUTPUTS, PREFIX_FEATURES
-from accord.models.softmax import Described
 from accord.zoo import prefix
 from accord.zoo.prefix import PrefixLogLinear, PrefixStates, WordSeen
 

@@ -9,8 +9,8 @@ import torch
 import accord
 from accord.models.common.files import load_json
 from accord.models.common.registry import trust_files
+from accord.models.log_linear import Described, OutputContext
 from accord.models.parts import OUTPUTS, PREFIX_FEATURES
-from accord.models.softmax import Described, OutputContext
 from accord.pipeline.data.encoded import read_text
 
 MODEL_PAGE = Path(__file__).parents[2] / "docs" / "model.md"

@@ -5,9 +5,9 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.counts import count
+from accord.models.background import NGrams, kneser_ney
 from accord.models.data import END
-from accord.models.ngrams import NGrams, kneser_ney
+from accord.models.ngrams import count
 from accord.zoo.arpa import read_arpa, write_arpa
 from accord.zoo.ngram_conversion import Chosen, _lost, backed_off, pruned
 
@@ -23,10 +23,10 @@ def distributions(model: NGrams) -> torch.Tensor:
 
 def listed(model: NGrams) -> list[Chosen]:
     found = []
-    for table, contexts in zip(model.tables, model.context_words(), strict=True):
+    for table, contexts in zip(model.tables, model.numpy().context_words(), strict=True):
         node, word = table.keys // WORDS, table.keys % WORDS
-        ids = torch.cat([contexts[node], word.unsqueeze(1)], dim=1)
-        found.append(Chosen(ids.numpy(), table.p.numpy()))
+        ids = np.column_stack([contexts[node], word.numpy()])
+        found.append(Chosen(ids, table.p.numpy()))
     return found
 
 

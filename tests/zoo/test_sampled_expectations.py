@@ -12,9 +12,8 @@ from log_linear_cases import (
 )
 
 from accord.models.background import Unigram
-from accord.models.log_linear import LogLinear
+from accord.models.log_linear import LogLinear, OutputContext
 from accord.models.parts import OUTPUTS
-from accord.models.softmax import OutputContext
 
 FEATURES, MASS = random_features(), random_mass(60) + 0.01
 
@@ -40,7 +39,7 @@ def gradients(layer, h, targets):
 
 def test_over_all_draws_from_the_model_the_gradient_is_that_of_the_exact_expectation(monkeypatch):
     layer, h = layer_of("model", 1), random_states(1)
-    p = layer.class_log_prob(h).exp().detach()[0]
+    p = layer.score_signatures(h).log_p.exp().detach()[0]
     target = torch.tensor([7])
     exact_loss, exact = gradients(exact_of(layer), h, target)
     mean = torch.zeros_like(exact)

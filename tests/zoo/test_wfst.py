@@ -5,8 +5,8 @@ import pytest
 from automaton_cases import Automaton, OpenFst, cost
 from ngram_cases import WORDS, as_lists, random_sentences
 
-from accord.models.counts import count
-from accord.models.ngrams import NGrams, kneser_ney
+from accord.models.background import NGrams, kneser_ney
+from accord.models.ngrams import count
 from accord.zoo.ngram_conversion import pruned
 from accord.zoo.wfst import PHI, ngram_automaton, write_wfst
 

@@ -6,9 +6,9 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background import Unigram
-from accord.models.composed import BackgroundOnly
+from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
+from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.mixture import (
     chunks,
     likeliest_exponents,
@@ -18,8 +18,6 @@ from accord.models.mixture import (
     stacked_distributions,
 )
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 from accord.zoo.memory import Cache
 
@@ -29,14 +27,14 @@ TEXT = random_sentences(seed=5, count=300, words=WORDS)
 RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
 
 
-def network(seed: int) -> LanguageModel:
+def network(seed: int) -> TorchModel:
     torch.manual_seed(seed)
-    return LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, MASS))
+    return TorchModel(LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, MASS)))
 
 
-def ngrams() -> BackgroundOnly:
+def ngrams() -> TorchBackground:
     text = random_sentences(count=60)
-    return BackgroundOnly(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
+    return TorchBackground(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
 
 
 PARTS = [network(1), network(2), ngrams()]
@@ -45,7 +43,7 @@ WITH_CACHE = [ngrams(), Cache(WORDS, half_life=50)]
 
 @pytest.mark.parametrize("model", [*PARTS, Cache(WORDS, half_life=5)])
 def test_every_part_scores_a_text_by_its_distributions(model):
-    log_p = model.log_distributions(TEXT).double()
+    log_p = torch.from_numpy(model.log_distributions(TEXT))
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-6)
     of_text = log_p[range(len(log_p)), TEXT.ids.tolist()].numpy()
     assert model.score(TEXT) == pytest.approx(of_text, abs=1e-5)

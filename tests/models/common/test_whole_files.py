@@ -8,9 +8,9 @@ import pytest
 from full_disk import full_disk
 from ngram_cases import WORDS, random_sentences
 
+from accord.models.background import kneser_ney
 from accord.models.common.files import whole, write_whole
-from accord.models.counts import count
-from accord.models.ngrams import kneser_ney
+from accord.models.ngrams import count
 from accord.zoo.arpa import write_arpa
 from accord.zoo.wfst import ngram_automaton, write_wfst
 

@@ -8,21 +8,22 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
-from accord.models.background import Unigram
+from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.composed import FrozenModelBackground
 from accord.models.constraints.automata import WordAutomaton
-from accord.models.constraints.constrained import Constrained
 from accord.models.data import END, Sentences
+from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.generation import Beam, Sampling, beam, sample
+from accord.models.inference.interface import InferenceModel
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
-from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 
 WORDS = 7
 LONGEST = 4  # words of a sentence, END included
 DRAWS = 800
+# Words 1 and 2 only at first, then anything but 3.
+AUTOMATON = WordAutomaton(np.array([0, 1, 1, 2, 0, 0, 0]), np.array([[-1, 1, -1], [1, 1, -1]]))
 
 
 def recipe(**changes) -> Recipe:
@@ -40,29 +41,26 @@ def unigram(features):
     return Unigram(features, random_mass(WORDS) + 0.05)
 
 
-def constrained(features):
-    """Words 1 and 2 only at first, then anything but 3."""
-    group = np.array([0, 1, 1, 2, 0, 0, 0])
-    automaton = WordAutomaton(group, np.array([[-1, 1, -1], [1, 1, -1]]))
-    return Constrained(features, trigram(features), automaton)
-
-
 def network(features):
     torch.manual_seed(2)
     below = LanguageModel(recipe(), features, trigram(features)).eval()
     return FrozenModelBackground(features, below)
 
 
-@pytest.fixture(params=[unigram, trigram, network, constrained])
-def model(request) -> TorchModel:
+@pytest.fixture(params=[unigram, trigram, network, "softmax", "constrained"])
+def model(request) -> InferenceModel:
     """A small model, sure enough of itself that a mistake would show."""
-    features = random_features(WORDS, width=4, seed=3).split_by(np.array([0, 1, 1, 2, 0, 0, 0]))
+    features = random_features(WORDS, width=4, seed=3)
     torch.manual_seed(1)
-    model = LanguageModel(recipe(), features, request.param(features)).eval()
+    background = trigram if request.param == "constrained" else request.param
+    settings = {"output": "softmax"} if background == "softmax" else {}
+    background = unigram if background == "softmax" else background
+    model = LanguageModel(recipe(**settings), features, background(features)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2)
-    return TorchModel(model, features)
+    model = TorchModel(model)
+    return model.constrained(AUTOMATON) if request.param == "constrained" else model
 
 
 def log_p_of(model, texts) -> np.ndarray:
@@ -175,7 +173,7 @@ def test_sentences_obey_the_constraint_and_the_same_seed_draws_the_same(model):
     draw = [sample(model, [], 100, Sampling(), np.random.default_rng(5), 8) for _ in range(2)]
     assert draw[0] == draw[1]
     assert all(np.isfinite(sentence.log_p).all() for sentence in draw[0])
-    if isinstance(model.output.background, Constrained):
+    if isinstance(model, ConstrainedModel):
         assert {sentence.words[0] for sentence in draw[0]} <= {1, 2}
         assert all(3 not in sentence.words for sentence in draw[0])
 
@@ -187,10 +185,3 @@ def test_sentences_obey_the_constraint_and_the_same_seed_draws_the_same(model):
 def test_impossible_choices_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         Sampling(**wrong)
-
-
-def test_other_outputs_are_refused():
-    features = random_features(WORDS)
-    softmax = LanguageModel(recipe(output="softmax", tied=False), features, unigram(features))
-    with pytest.raises(ValueError, match="expected a model with a log-linear output"):
-        beam(TorchModel(softmax), [], 2, 3)

@@ -6,13 +6,11 @@ import torch
 from log_linear_cases import Bigram, random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background import Unigram
-from accord.models.composed import BackgroundOnly
+from accord.models.background import NGramBackground, Unigram
 from accord.models.inference import next_word
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
 from accord.models.model import LanguageModel
-from accord.models.ngram_background import NGramBackground
 from accord.models.parts import SMOOTHINGS
 from accord.models.recipe import Recipe
 
@@ -36,7 +34,7 @@ def made(kind: str):
     torch.manual_seed(3)
     recipe = {"embedding": 6, "hidden": 6, "layers": 1}
     if kind == "background only":
-        return BackgroundOnly(ngrams())
+        return ngrams()
     if kind == "over n-grams":
         recipe |= {"output": {"kind": "log-linear", "background_gate": True}}
         return LanguageModel(Recipe(**recipe), FEATURES, ngrams()).eval()
@@ -65,7 +63,7 @@ def test_what_is_asked_of_signatures_is_the_sum_over_all_words(kind, at_once, mo
     model, (dense, values) = made(kind), table()
     spelled = np.random.default_rng(4).uniform(-5, 0, (len(TEXT.ids), len(UNKNOWN)))
     found = NextWord(in_torch(model), values, UNKNOWN).ask(TEXT, spelled)
-    log_p = model.log_distributions(TEXT).double().numpy()
+    log_p = in_torch(model).log_distributions(TEXT)
     p = np.exp(log_p)
     np.testing.assert_allclose(found.means, p @ dense, atol=1e-6)
     np.testing.assert_allclose(found.entropy, -(p * np.where(p > 0, log_p, 0)).sum(1), atol=1e-5)

@@ -57,7 +57,7 @@ def models(request) -> tuple[NumpyModel, TorchModel]:
             parameter.copy_(torch.full((), 0.8) if is_number else 2 * parameter.normal_(std=0.4))
     weights = {name: value.numpy() for name, value in parameters_of(network).items()}
     assert computes(recipe, "unigram")
-    return NumpyModel(recipe, weights, features, mass, psi), TorchModel(network, features)
+    return NumpyModel(recipe, weights, features, mass, psi), TorchModel(network)
 
 
 def read(model) -> tuple:

@@ -26,7 +26,7 @@ def a_model(**said) -> TorchModel:
     torch.manual_seed(5)
     recipe = Recipe(embedding=6, hidden=6, layers=1, **said)
     background = Unigram(PHI, np.arange(1.0, WORDS + 1))
-    return TorchModel(LanguageModel(recipe, PHI, background).eval(), PHI)
+    return TorchModel(LanguageModel(recipe, PHI, background).eval())
 
 
 EXPERT = {"kind": "expert", "expert": "copy"}
@@ -74,7 +74,7 @@ def test_what_is_expected_of_the_next_word_costs_the_signatures_still():
     model = primed(a_model(), CHOSEN, 1.0)
     values = WordValues(*map(np.array, ([5], [0], [1.0])), WORDS, 1)
     asked = NextWord(model, values)
-    assert not model.by_word
+    assert len(asked.shares.entropy) < WORDS
     log_p = model.log_distributions(TEXT)
     found = asked.ask(TEXT)
     assert found.log_p == pytest.approx(model.score(TEXT))

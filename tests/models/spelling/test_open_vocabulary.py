@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from query_cases import scored
 from spelling_cases import COUNT, made, strings, tail
 
 from accord.models.background import Unigram
 from accord.models.data import Sentences
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
@@ -39,7 +41,11 @@ def log_p_after(before: list[int], model, speller, words: list[str], asked: list
     texts, positions = [*texts, [*before, 0]], [*positions, [-1] * len(before) + [-1]]
     sentences = Sentences(np.concatenate(texts), np.array(list(map(len, texts))))
     log_p = open_score(
-        model, sentences, WrittenText(asked, np.concatenate(positions)), speller, UNKNOWN
+        TorchModel(model),
+        sentences,
+        WrittenText(asked, np.concatenate(positions)),
+        speller,
+        UNKNOWN,
     )
     return log_p[sentences.starts + len(before)]
 
@@ -52,7 +58,7 @@ def test_all_strings_and_the_end_sum_to_one(output, before, monkeypatch):
     monkeypatch.setattr(spelling, "CODE_POINTS", len(speller.alphabet.symbol) + others)
     log_p = log_p_after(before, model, speller, WORDS, strings(ALPHABET, LONGEST))
     text = Sentences(np.array([*before, 0]), np.array([len(before) + 1]))
-    unknown = model.score_beside(text, range(UNKNOWN, UNKNOWN + COUNT))[-1, 1:]
+    unknown = TorchModel(model).score_beside(text, range(UNKNOWN, UNKNOWN + COUNT))[-1, 1:]
     longer = np.exp(unknown) @ tail(speller, ALPHABET, LONGEST)
     assert np.exp(log_p).sum() + longer == pytest.approx(1, abs=1e-9)
 
@@ -66,7 +72,9 @@ def test_a_word_added_to_the_known_ones_changes_its_probability_and_the_sum_stay
     for words in (WORDS, [*WORDS, "bb"]):
         model = network("log-linear", words)
         log_p = log_p_after([], model, speller, words, asked)
-        unknown = model.score_beside(Sentences(np.array([0]), np.array([1])), range(1, 1 + COUNT))
+        unknown = TorchModel(model).score_beside(
+            Sentences(np.array([0]), np.array([1])), range(1, 1 + COUNT)
+        )
         longer = np.exp(unknown[0, 1:]) @ tail(speller, ALPHABET, LONGEST)
         sums.append(np.exp(log_p).sum() + longer)
         of_word.append(log_p[asked.index("bb")])
@@ -78,22 +86,23 @@ def test_a_word_added_to_the_known_ones_changes_its_probability_and_the_sum_stay
 def test_words_beside_have_what_they_would_have_in_that_place(output):
     model = network(output, WORDS)
     text = Sentences(np.array([6, 7, 5, 0]), np.array([4]))
-    beside = model.score_beside(text, [2, 7])
-    assert beside[:, 0] == pytest.approx(model.score(text), abs=1e-12)
+    beside = TorchModel(model).score_beside(text, [2, 7])
+    assert beside[:, 0] == pytest.approx(scored(model, text), abs=1e-12)
     for place in range(4):
         for column, other in ((1, 2), (2, 7)):
             ids = text.ids.copy()
             ids[place] = other
-            log_p = model.score(Sentences(ids, text.lengths))
+            log_p = scored(model, Sentences(ids, text.lengths))
             assert beside[place, column] == pytest.approx(log_p[place], abs=1e-12)
 
 
 def test_words_drawn_from_the_open_model_come_as_often_as_it_says():
     """Calibration: each frequent word's share lies in its bootstrap interval, known or spelled."""
     model, speller, size = network("log-linear", WORDS), made("ngram"), 3000
-    h, _ = model(torch.zeros(1, 1, dtype=torch.long), model.encoder.initial_state(1))
-    generator = torch.Generator().manual_seed(5)
-    ids = model.output.sample(h[0].expand(size, -1), generator).numpy()
+    queries = TorchModel(model)
+    h, _ = queries.advance(np.zeros((1, 1), np.int64), queries.initial_state(1))
+    contexts = np.zeros((size, 0), np.int64)
+    ids = queries.draw(h[0].expand(size, -1), contexts, np.random.default_rng(5))
     words = np.array(WORDS, dtype=object)[ids]
     is_unknown = (ids >= UNKNOWN) & (ids < UNKNOWN + COUNT)
     words[is_unknown] = speller.draw(ids[is_unknown] - UNKNOWN, np.random.default_rng(5))

@@ -212,7 +212,6 @@ def test_a_long_text_is_read_in_pieces(reader, monkeypatch):
     """The text is longer than what is read at once, and longer than what is kept of its states."""
     text = " ".join([TEXT + "."] * 30)
     whole = log_p(reader.score(text))
-    monkeypatch.setattr("accord.models.states.WORDS_AT_ONCE", 8)
     monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 8)
     assert log_p(reader.score(text)) == pytest.approx(whole, abs=1e-4)
     several = reader.score_all([text, TEXT, f"{text} Il part."])

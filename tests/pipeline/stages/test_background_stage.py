@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord.models.mass import discounted, groups_of
+from accord.models.ngrams import discounted, groups_of
 from accord.pipeline.evaluation.comparison import read_scores
 
 # The preset `default`, its models as they are, on the small text and lexicon of Accord's own.

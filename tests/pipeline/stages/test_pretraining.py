@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from query_cases import scored
 
 from accord import load, run
+from accord.models.background import NGramBackground, Unigram
+from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.pipeline.data.encoded import read_text
 from accord.pipeline.evaluation.comparison import read_scores
@@ -93,9 +96,12 @@ def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
     b = np.load(inputs["background"] / "b.npy")
     has_mass = np.bincount(whole.signature, b) > 0
     assert model.output.product.signature_count == has_mass.sum() + 1 < whole.signature_count
-    all_apart = model.over(whole, model.output.background.regrouped(whole))
+    ngrams = getattr(model.output.background, "ngrams", None)
+    background = Unigram(whole, b) if ngrams is None else NGramBackground(whole, ngrams)
+    all_apart = LanguageModel(model.recipe, whole, background)
+    all_apart.load_state_dict(model.state_dict())
     text = read_text(inputs["encode"], "valid")
-    np.testing.assert_allclose(model.score(text), all_apart.score(text), atol=1e-5)
+    np.testing.assert_allclose(scored(model, text), scored(all_apart, text), atol=1e-5)
 
 
 def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from query_cases import scored
 from typer.testing import CliRunner
 
 import accord
+from accord.models.background import Unigram
 from accord.models.log_linear import LogLinear
+from accord.models.model import LanguageModel
 from accord.pipeline.cli.main import app
 from accord.pipeline.study.lexicons import lexicon_diff
 
@@ -66,8 +69,9 @@ def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
     batch, _ = scorer.encoded([["la", "petite", "fille", "dort", "."]])
     with torch.inference_mode():
         network = scorer.model.network
-        changed = network.over(phi, network.output.regrouped(phi))
-        before, after = (model.score(batch)[1] for model in (scorer.model, changed))
+        changed = LanguageModel(network.recipe, phi, Unigram(phi, scorer.parts.encoding.mass()))
+        changed.load_state_dict(network.state_dict())
+        before, after = (scored(model, batch)[1] for model in (network, changed))
     assert abs(after - before) > 1e-3
     assert row["bits"] == row["total"] == pytest.approx((before - after) / np.log(2), abs=1e-4)
     assert found.bits_per_word == pytest.approx(row["total"] / 5)
