@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.errors import AccordError, NumericalError
+from accord.models.common.registry import imported
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import (
     END,
@@ -34,6 +35,7 @@ DRAWN_AT_ONCE = 1 << 24  # probabilities from which words are drawn
 Rows = Any  # an array whose first dimension can be indexed by numpy: of numpy or torch
 State = Any  # of the encoder, for some columns
 NOTHING: Mapping[str, np.ndarray] = {}
+CONSTRAINED = "accord.models.inference.constraints:ConstrainedModel"  # a subclass
 
 
 class ReadStates(NamedTuple):
@@ -261,9 +263,7 @@ class InferenceModel(ABC):
 
     def constrained(self, automaton: WordAutomaton) -> "InferenceModel":
         """Return the model constrained by an automaton; its earlier constraints still hold."""
-        from accord.models.inference.constraints import ConstrainedModel  # a subclass
-
-        return ConstrainedModel(self, automaton)
+        return imported(CONSTRAINED)(self, automaton)
 
     def switched_off(self, features: Sequence[int]) -> "InferenceModel":
         """Return the model without what features say of the next word; it reads words as before."""
