@@ -131,8 +131,8 @@ class _Lines:
         if (line := next(self.lines, None)) is not None:
             raise self.wrong("nothing after \\end\\", f"'{line}'")
 
-    def wrong(self, expected: str, found: str) -> ValueError:
-        return ValueError(f"{self.path}, line {self.number}: expected {expected}, found {found}")
+    def wrong(self, expected: str, found: str) -> AccordError:
+        return AccordError(f"{self.path}, line {self.number}: expected {expected}, found {found}")
 
 
 def _sizes(lines: _Lines) -> list[int]:

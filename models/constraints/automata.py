@@ -176,11 +176,11 @@ class Expression:
         for place in last:
             self.after[place] |= first
 
-    def _wrong(self, expected: str, found: str) -> ValueError:
-        return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{found:.{SHOWN}}'")
+    def _wrong(self, expected: str, found: str) -> AccordError:
+        return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{found:.{SHOWN}}'")
 
-    def _too_large(self, expected: str) -> ValueError:
-        return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}")
+    def _too_large(self, expected: str) -> AccordError:
+        return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}")
 
 
 UNIT = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|([()|*+?])|([][{}^$\\])|(.)", re.DOTALL)

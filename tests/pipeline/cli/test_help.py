@@ -2,10 +2,10 @@
 
 import os
 import re
-import subprocess
 import sys
 
 import pytest
+from cli_cases import offer_commands, started
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -140,21 +140,9 @@ COMMANDS = {"Compare": {"greet": ("greetings", "Greet somebody by name.")}}
 
 
 def test_another_package_offers_commands_by_an_entry_point(tmp_path):
-    (tmp_path / "greetings.py").write_text(PACKAGE)
-    about = tmp_path / "greetings-1.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[accord.commands]\ngreet = greetings:COMMANDS\n")
+    offer_commands(tmp_path, "greetings", PACKAGE)
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    said = [
-        subprocess.run(
-            [sys.executable, "-m", "accord.pipeline.cli.main", *words],
-            env=os.environ | {"PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-        ).stdout
-        for words in (["greet", "Léa"], ["--help"])
-    ]
+    said = [started(*words, PYTHONPATH=path).stdout for words in (["greet", "Léa"], ["--help"])]
     assert said[0] == "Bonjour Léa !\n"
     assert "│ greet      Greet somebody by name." in said[1]
 

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from cli_cases import offer_commands, started
 from full_disk import full_disk
 from received_cases import refused, seal
 from typer.testing import CliRunner
@@ -37,6 +37,48 @@ def test_a_name_that_no_file_can_have_is_an_error_in_a_line(command, tmp_path, m
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") <= 2
 
 
+FAULT = """
+from accord.pipeline.cli.console import command
+
+@command
+def index(word: str) -> None:
+    "Look a word up in a table that lacks it."
+    {}[word]
+
+COMMANDS = {"Compare": {"index": ("faulty", "Look a word up in a table that lacks it.")}}
+"""
+
+
+def test_an_error_of_the_program_itself_is_not_told_as_a_mistake_of_the_user(tmp_path):
+    offer_commands(tmp_path, "faulty", FAULT)
+    asked, verbosely = (
+        started(*words, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+        for words in (["index", "fille"], ["--verbose", "index", "fille"])
+    )
+    assert (asked.returncode, verbosely.returncode) == (1, 1)
+    fault, hint = asked.stderr.splitlines()
+    assert fault == "error: KeyError: 'fille'"
+    assert hint.startswith("This is a fault of Accord: `accord --verbose")
+    assert "Traceback" in verbosely.stderr and "{}[word]" in verbosely.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (["score", "lost.txt"], "No such file or directory: lost.txt"),
+        (["surprisal", "folder.csv"], "Is a directory: folder.csv"),
+        (["explain", "la fille", "--html", "page.html/x"], "File exists: page.html"),
+        (["expect", "la fille", "--to", "page.html/x.csv"], "File exists: page.html"),
+    ],
+)
+def test_a_file_that_cannot_be_read_or_written_is_named(command, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "page.html").touch()
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, done.stderr) == (1, f"error: {error}\n")
+
+
 @pytest.fixture(scope="module")
 def exported(tiny_run, tmp_path_factory):
     return accord.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
@@ -54,11 +96,7 @@ def test_masses_that_are_texts_are_refused(exported, tmp_path):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("words", [["--help"], ["lexicon", "show", "fille", "--lexicon", "tiny"]])
 def test_a_terminal_that_lacks_a_letter_shows_its_number(encoding, words):
-    done = subprocess.run(
-        [sys.executable, "-m", "accord.pipeline.cli.main", *words],
-        capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": encoding},
-    )
+    done = started(*words, text=False, PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
     assert rb"\u03c6" in done.stdout  # φ
 
