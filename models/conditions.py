@@ -1,11 +1,14 @@
 """The outside condition C in K: labels of a sentence, such as its topic, or another sentence."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
+from accord.models.common.registry import about
+from accord.models.common.schema import Range
 from accord.models.data import END, NO_WORD, ColumnShare, Sentences
 from accord.models.encoder import WordEmbedding
 
@@ -49,7 +52,9 @@ class Unconditioned(nn.Module):
 
 
 class Condition(Unconditioned):
-    """c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
+    """The labels of a sentence add a vector to the input of each word.
+
+    c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
 
     Labels are of several kinds, of which a sentence has one each or none. A sentence without labels
     has the zero vector. The network is trained for this case too: `dropout` removes each label from
@@ -62,7 +67,15 @@ class Condition(Unconditioned):
     first: Tensor  # start of each kind's labels in c, less 1
     sizes: Tensor  # the number of labels of each kind
 
-    def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        size: int,
+        *,
+        dropout: Annotated[
+            float, Range(ge=0, lt=1), "share of sentences whose label is kept from the network"
+        ] = 0.2,
+    ):
         super().__init__(sizes, size)
         if not sizes:
             raise AccordError("condition: expects labels of the sentences, found none")
@@ -116,7 +129,9 @@ class Condition(Unconditioned):
 
 
 class Crossed(Condition):
-    """The same, and c is appended to h_t: a_t = W·h_t + U·c + c₀. Labels cross with features."""
+    """As `input`, and each label has weights of features of its own.
+
+    c is appended to h_t: a_t = W·h_t + U·c + c₀. Labels cross with features."""
 
     @property
     def width(self) -> int:
@@ -126,8 +141,9 @@ class Crossed(Condition):
         return torch.cat([h, c.to(h.dtype)], dim=2)
 
 
+@about(reads="sentence before")
 class Attended(Unconditioned):
-    """C is a sequence, the sentence before; an encoder reads it, and h_t attends to its states:
+    """The sentence before: an encoder reads it, and each state attends to its words.
 
         s_j = GRU(ψ(C_j), s_{j−1}),    α_j ∝ exp(h_t·Q·s_j),    a_t = W·h_t + U·Σ_j α_j·s_j + c₀
 
@@ -138,7 +154,16 @@ class Attended(Unconditioned):
 
     has_fixed_shapes = False  # the number of different C depends on the words
 
-    def __init__(self, sizes: Sequence[int], size: int, *, reach: int = 30, dropout: float = 0.2):
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        size: int,
+        *,
+        reach: Annotated[int, Range(ge=1), "words of it that are read, the last ones"] = 30,
+        dropout: Annotated[
+            float, Range(ge=0, lt=1), "share of sentences from which it is kept"
+        ] = 0.2,
+    ):
         super().__init__(sizes, size)
         self.reach, self.dropout, self.size = reach, dropout, size
         self.encoder = nn.GRU(size, size, batch_first=True)

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
-from accord.models.common.registry import Choice, parted
+from accord.models.common.registry import Choice, about, parted
 from accord.models.data import ColumnShare, State, in_a_row
 from accord.models.parts import INPUTS
 from accord.models.phi import Features
@@ -268,7 +268,7 @@ def words(read: WordsRead) -> FeatureEmbedding:
 
 def reads_letters(choice: Choice) -> bool:
     """Return whether an input reads the letters of words."""
-    return INPUTS.part(parted(choice)[0]).about.get("reads") == "letters"
+    return INPUTS.about(choice, "reads") == "letters"
 
 
 class VariationalDropout(nn.Module):
@@ -426,6 +426,7 @@ def in_full_precision(device: str) -> Iterator[None]:
         torch.backends.mkldnn.enabled = was_enabled
 
 
+@about(hidden="between layers")
 class Recurrent(Stacked):
     """Layers of PyTorch's kernels, all of one kind.
 

@@ -1,16 +1,20 @@
 """Networks of the last words alone: window, LSTM window, linear, and a causal Transformer."""
 
 from itertools import pairwise
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.errors import AccordError
+from accord.models.common.registry import about
+from accord.models.common.schema import Range
 from accord.models.data import State
 from accord.models.encoder import LSTM, Encoder, Layers, VariationalDropout
 
 
+@about(hidden="between layers")
 class Window(Encoder):
     """The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only."""
 
@@ -22,11 +26,9 @@ class Window(Encoder):
         layers: int,
         dropout: float = 0.0,
         *,
-        order: int = 4,  # words that are read, the last one included
+        order: Annotated[int, Range(ge=1), "words that are read, the last one included"] = 4,
     ):
         super().__init__()
-        if order < 1:
-            raise AccordError(f"encoder: window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         widths = [order * inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
@@ -44,6 +46,7 @@ class Window(Encoder):
         return ((weight.new_zeros(self.order - 1, batch, self.inputs),),)
 
 
+@about(hidden="between layers")
 class LSTMWindow(Encoder):
     """An LSTM over the last words alone, from an empty state: a sequence length that is fixed.
 
@@ -61,11 +64,9 @@ class LSTMWindow(Encoder):
         layers: int,
         dropout: float = 0.0,
         *,
-        order: int = 8,  # words that are read, the last one included
+        order: Annotated[int, Range(ge=1), "words that are read, the last one included"] = 8,
     ):
         super().__init__()
-        if order < 1:
-            raise AccordError(f"encoder: lstm-window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         self.within = _WindowLSTM(inputs, hidden, outputs, layers)
         self.within.dropout = _WindowDropout(dropout, every_step=True)
@@ -104,6 +105,7 @@ class _WindowLSTM(LSTM):
     dropout: _WindowDropout
 
 
+@about(hidden="none")
 class Linear(Encoder):
     """A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.
 
@@ -140,14 +142,15 @@ class Transformer(Encoder):
         layers: int,
         dropout: float = 0.0,
         *,
-        heads: int | None = None,  # of attention in a layer; null: one for each 64 units
-        reach: int = 512,  # positions that are attended to, the last one included
+        heads: Annotated[
+            int | None, Range(ge=1), "of attention in a layer; null: one for each 64 units"
+        ] = None,
+        reach: Annotated[
+            int, Range(ge=1), "positions that are attended to, the last one included"
+        ] = 512,
     ):
         super().__init__()
         heads = max(1, hidden // HEAD) if heads is None else heads
-        for name, number in (("heads", heads), ("reach", reach)):
-            if number < 1:
-                raise AccordError(f"encoder: transformer.{name}: expected 1 or more, got {number}")
         if hidden % (2 * heads):
             raise AccordError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
         self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)

@@ -5,9 +5,10 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from accord.models.common.files import write_whole
-from accord.models.training_parts import PHASES
+from accord.models.parts import PHASES
 
 CURVE = "curve.csv"
 PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # of the phases before it
@@ -21,12 +22,12 @@ class Epoch:
     output that samples it is the sampled loss, not −log p.
     """
 
-    epoch: int  # from 1; 0 is the initial checkpoint, if there is one
-    train_nats: float  # mean loss on the training text, with dropout
-    valid_nats: float  # loss on validation text, without the spelling of unknown words
-    learning_rate: float  # in this epoch
-    seconds: float  # duration of the epoch
-    words_per_second: float  # in training
+    epoch: Annotated[int, "from 1; 0 is the initial checkpoint, if there is one"]
+    train_nats: Annotated[float, "mean loss on the training text, with dropout"]
+    valid_nats: Annotated[float, "loss on validation text, without the spelling of unknown words"]
+    learning_rate: Annotated[float, "in this epoch"]
+    seconds: Annotated[float, "duration of the epoch"]
+    words_per_second: Annotated[float, "in training"]
 
 
 def write_curve(curve: Sequence[Epoch], path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from accord.errors import AccordError
 from accord.models.background import Background, Unigram
 from accord.models.common.checks import check_words
+from accord.models.common.registry import about
 from accord.models.encoder import FeatureEmbedding, FeatureProduct, tied_weight
 from accord.models.gpu.kernels import (
     Concurrent,
@@ -359,12 +360,22 @@ class OutputContext:
         return kind(self.features, self.background, self.size, **settings)
 
 
+# Settings of outputs with features
+Gate = Annotated[bool, "the network weighs the evidence of the background at each step"]
+Temperature = Annotated[bool, "of p, fitted on validation after the training"]
+
+
+@about(log_linear=True)
 def log_linear(
     given: OutputContext,
     *,
-    background_gate: bool = False,
-    temperature: bool = False,
-    calibration: bool = False,
+    background_gate: Gate = False,
+    temperature: Temperature = False,
+    calibration: Annotated[
+        bool,
+        "how likely words of each frequency are, and how far those of a signature share its mass "
+        "by the context, fitted on validation after the training",
+    ] = False,
 ) -> LogLinear:
     """A sum over the features of a word, with weights that the network chooses at every step."""
     return given.log_linear(

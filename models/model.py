@@ -231,7 +231,7 @@ def output_layer(
 
 def reads_ends(choice: Choice) -> bool:
     """Return whether the chosen encoder needs one more input that marks the ends of words."""
-    return ENCODERS.part(parted(choice)[0]).about.get("reads") == "ends of words"
+    return ENCODERS.about(choice, "reads") == "ends of words"
 
 
 class EndsOfWords(nn.Module):

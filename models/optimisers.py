@@ -5,15 +5,16 @@ from collections.abc import Iterable
 from functools import partial
 from inspect import unwrap
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch.optim import SGD, AdamW, Optimizer, RMSprop
 
 from accord.errors import AccordError
+from accord.models.common.schema import Range
+from accord.models.parts import OPTIMISERS
 from accord.models.recipe import Recipe
-from accord.models.training_parts import OPTIMISERS
 
 MOMENTUM = 0.95
 QUINTIC = (3.4445, -4.7750, 2.0315)  # steepest at 0, for directions that were hardly learned
@@ -139,7 +140,14 @@ def adamw(model: nn.Module, further: Weights, lr: float, weight_decay: float) ->
 
 
 def rmsprop(
-    model: nn.Module, further: Weights, lr: float, weight_decay: float, *, alpha: float = 0.99
+    model: nn.Module,
+    further: Weights,
+    lr: float,
+    weight_decay: float,
+    *,
+    alpha: Annotated[
+        float, Range(ge=0, lt=1), "how much of the mean square is kept; Keras keeps 0.9"
+    ] = 0.99,
 ) -> Optimizer:
     """Steps over the root of the mean square of gradients."""
     weights = [*model.parameters(), *further]
@@ -147,7 +155,12 @@ def rmsprop(
 
 
 def sgd(
-    model: nn.Module, further: Weights, lr: float, weight_decay: float, *, momentum: float = 0.0
+    model: nn.Module,
+    further: Weights,
+    lr: float,
+    weight_decay: float,
+    *,
+    momentum: Annotated[float, Range(ge=0, lt=1), "how much of the last step is taken again"] = 0.0,
 ) -> Optimizer:
     """Plain steps along the gradient."""
     weights = [*model.parameters(), *further]
@@ -164,7 +177,7 @@ def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimi
 class Plateau:
     """Divides the learning rate after an epoch without gain in validation."""
 
-    def __init__(self, *, decay: float = 3.0):
+    def __init__(self, *, decay: Annotated[float, Range(ge=1e-09), "by what it is divided"] = 3.0):
         self.decay = decay
 
     def rate(self, first: float, done: float, epochs: int) -> float | None:

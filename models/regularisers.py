@@ -59,10 +59,10 @@ def apply_terms(
 
 
 class ActivationPenalty(LossTerm):
-    """α·mean(h'²) + β·mean((h_{t+1} − h_t)²) of the encoder's outputs (Merity et al. 2017).
+    """Penalties on the encoder's outputs: `activation` keeps them small, `temporal` slow.
 
-    AR (α, `size`) keeps them small, TAR (β, `change`) slow. As in AWD-LSTM, AR reads the outputs
-    after dropout, TAR those before it.
+    α·mean(h'²) + β·mean((h_{t+1} − h_t)²) (Merity et al. 2017). As in AWD-LSTM, α
+    weighs the outputs after dropout, β those before it.
     """
 
     def __init__(self, size: float, change: float):
@@ -97,7 +97,9 @@ def _means(squares: Tensor, counts: Tensor) -> Tensor:
 
 
 class AdaptorPenalty(LossTerm):
-    """λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near zero leave p near the background.
+    """A penalty on the squared norm of the weights a_t: pulls p towards b.
+
+    λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near zero leave p near the background.
 
     ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights of a_t are never formed.
     """
@@ -114,7 +116,9 @@ class AdaptorPenalty(LossTerm):
 
 
 class PastDecoder(LossTerm):
-    """λ · the mean of −log q_t(x_t), where q_t is decoded from p_t, the prediction of x_{t+1}:
+    """Decoding the last word from the prediction; for a tied output.
+
+    λ · the mean of −log q_t(x_t), where q_t is decoded from p_t, the prediction of x_{t+1}:
 
         e_t = Σ_s p_t(s)·E_s,    q_t = softmax(E·tanh(A·e_t + a) + d),    E = Φ·W
 
@@ -144,7 +148,9 @@ class PastDecoder(LossTerm):
 
 
 class FraternalDropout(LossTerm):
-    """(ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
+    """The difference of two runs over each window that drop other units.
+
+    (ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
 
     What is dropped should not matter (Zołna et al. 2018). m are the states that the output layer
     reads (N × H), as every output layer has them. The paper compares the scores of words that a
@@ -165,7 +171,9 @@ class FraternalDropout(LossTerm):
 
 
 class FeatureTask(LossTerm):
-    """λ · the nats of the next word's features, as a second target of the same states.
+    """The features of the next word as a second target: multi-task learning.
+
+    λ · the nats of the next word's features, as a second target of the same states.
 
         ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))],    z = U·h_t + c
 

@@ -1,6 +1,6 @@
 """Softmax, self-normalised and adaptive softmax over signatures; `output: background`."""
 
-from typing import NoReturn, TypedDict, Unpack
+from typing import Annotated, NoReturn, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from torch.nn import functional
 from accord.errors import AccordError
 from accord.models.background import Unigram
 from accord.models.common.checks import check_words
+from accord.models.common.schema import Range
 from accord.models.encoder import FeatureProduct, tied_weight
 from accord.models.log_linear import OutputContext, OutputLayer
 from accord.models.phi import Features
@@ -173,11 +174,9 @@ def softmax(given: OutputContext) -> SignatureOutput:
 def self_normalised(
     given: OutputContext,
     *,
-    penalty: float = 0.1,  # on the square of log Z
+    penalty: Annotated[float, Range(ge=0), "on the square of log Z"] = 0.1,
 ) -> SignatureOutput:
-    """A softmax that is trained to have Z near 1; its probabilities are normalised all the same."""
-    if penalty < 0:
-        raise AccordError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
+    """A softmax that is trained to have Z near 1; its probabilities are normalised."""
     mass = signature_mass(given)
     layer = SelfNormalised(mass, given.size, penalty, **tied_weights(given))
     return over_signatures(given, layer)

@@ -38,9 +38,9 @@ from accord.models.inference.torch_model import TorchModel
 from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
 from accord.models.optimisers import MuonAndAdamW, optimiser
+from accord.models.parts import SCHEDULES
 from accord.models.recipe import Recipe
 from accord.models.regularisers import LossTerm, apply_terms, regularisers
-from accord.models.training_parts import SCHEDULES
 
 CHECK_STEPS = 50  # between two looks at the losses, for each of which a GPU must finish its work
 CHECKPOINTS = 2  # kept: if the newer one is damaged, the other serves
@@ -99,7 +99,7 @@ class Executor:
 
 
 class Trainer:
-    """Trains a model into a folder, or resumes the training that the folder holds.
+    """The optimiser trains all weights, or resumes the training that the folder holds.
 
     `terms` are added to the loss, before those of the recipe. Of several processes that train one
     model, the first writes; its checkpoints do not depend on their number.

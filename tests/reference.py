@@ -9,12 +9,13 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from accord.models.common.schema import hints_of
+from accord.models.common.schema import meaning as meaning_of
 from accord.models.log import Epoch
 from accord.pipeline.ask.regions import REGION_MEASURES
 from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
-from accord.pipeline.config.effects import explanations
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.stages.table import STAGES
 from tests.systems import PAGE, page
@@ -117,7 +118,11 @@ def columns() -> str:
     lines += _table("`accord agree --items`: one row per pair", "column", PAIRS)
     lines += _table("`report/scores.csv`: one row per figure", "column", SCORES)
     lines += _table("Metrics", "metric", metrics)
-    lines += _table("`curve.csv`: one row per epoch", "column", explanations(Epoch))
+    lines += _table(
+        "`curve.csv`: one row per epoch",
+        "column",
+        {name: meaning_of(hint) for name, hint in hints_of(Epoch).items()},
+    )
     lines += ["## Files of a run", ""]
     for stage in STAGES.values():
         files = {f"`{file}`": meaning for file, meaning in stage.outputs.items()}

@@ -7,9 +7,10 @@ part has no source, so that no system is without a row.
 from collections.abc import Iterator
 from pathlib import Path
 
-from accord.models import parts, training_parts
+from accord.models import parts
 from accord.models.common.registry import Registry
-from accord.pipeline import sections
+from accord.zoo.expert import EXPERTS
+from accord.zoo.prefix import PREFIX_FEATURES
 
 PAGE = Path(__file__).parent.parent / "docs" / "other-systems.md"
 BEGIN, END = "<!-- systems: made by `python -m tests.documents --write` -->\n", "<!-- end -->\n"
@@ -218,10 +219,9 @@ OUT_OF_SCOPE = {
 
 
 def registries() -> dict[str, Registry]:
-    """Every table of parts, by kind."""
-    found = [vars(parts), vars(training_parts), {"b": sections.BACKGROUNDS}]
-    every = [each for table in found for each in table.values() if isinstance(each, Registry)]
-    return {each.kind: each for each in every}
+    """Return every registry of parts, by kind."""
+    own = [registry for registry in vars(parts).values() if isinstance(registry, Registry)]
+    return {registry.kind: registry for registry in (*own, EXPERTS, PREFIX_FEATURES)}
 
 
 def without_row() -> list[str]:
@@ -229,7 +229,7 @@ def without_row() -> list[str]:
     lacking = []
     for kind, registry in registries().items():
         known = SOURCES.get(kind, {})
-        lacking += [f"{kind} {name}" for name in {*registry.own} ^ {*known}]
+        lacking += [f"{kind} {name}" for name in {*registry} ^ {*known}]
     return sorted(lacking)
 
 
@@ -240,12 +240,19 @@ def _rows() -> Iterator[str]:
             "| system | source | meaning | file | `--set` |",
             "| --- | --- | --- | --- | --- |",
         )
-        for name in registry.own:
+        for name in registry:
             part = registry.part(name)
-            module = part.place.partition(":")[0].removeprefix("accord.").replace(".", "/")
+            module = (
+                registry.place(name).partition(":")[0].removeprefix("accord.").replace(".", "/")
+            )
             chosen = CHOSEN_BY[kind].format(name)
             meaning = part.meaning.replace("|", BAR)
-            cells = (f"`{name}`", SOURCES[kind].get(name, ""), meaning, f"`{module}.py`")
+            cells = (
+                f"`{name}`",
+                SOURCES[kind].get(name, ""),
+                meaning,
+                f"`{module.replace('.', '/')}.py`",
+            )
             yield f"| {' | '.join(cells)} | `{chosen}` |"
         yield ""
     yield from ("### Systems that are settings or commands", "")

@@ -20,7 +20,7 @@ ONLY_TRAINING = {"torch", "numpy", "safetensors"}
 # A package imports only packages to its left; (top) stands for the modules beside them.
 ORDER = {
     "models": "common (top)",
-    "pipeline": "base (top) data evaluation model ask stages config run correct page study "
+    "pipeline": "base (top) config data evaluation model ask stages run correct page study "
     "integrations cli",
 }
 
@@ -123,7 +123,7 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
     ("file", "line", "arrow"),
     [
         ("models/common/checks.py", "from accord.models import phi", "models.phi"),
-        ("models/phi.py", "import accord.pipeline.sections", "pipeline.sections"),
+        ("models/phi.py", "import accord.pipeline.config.sections", "pipeline.config.sections"),
         ("lexicon/chain.py", "from accord.corpora import sources", "corpora.sources"),
         ("pipeline/data/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
         ("models/encoder.py", "from accord.zoo import encoders", "zoo.encoders"),

@@ -1,12 +1,15 @@
 """Jordan, SCRN, Mogrifier, reservoir, hierarchical and subsampling encoders."""
 
 from itertools import pairwise
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.errors import AccordError
+from accord.models.common.registry import about
+from accord.models.common.schema import Range
 from accord.models.data import State
 from accord.models.encoder import (
     SINGLE,
@@ -71,12 +74,10 @@ class SCRN(Stacked):
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
         *,
-        slow: int = 40,  # units of the slow context
-        alpha: float = 0.95,  # how much of it is kept from word to word
+        slow: Annotated[int, Range(ge=1), "units of the slow context"] = 40,
+        alpha: Annotated[float, "how much of it is kept from word to word"] = 0.95,
     ):
         super().__init__()
-        if slow < 1:
-            raise AccordError(f"encoder: scrn.slow: expected 1 or more, got {slow}")
         if not 0 <= alpha < 1:
             raise AccordError(f"encoder: scrn.alpha: expected from 0 to under 1, got {alpha}")
         widths = [inputs, *[hidden] * (layers - 1), outputs]
@@ -130,6 +131,7 @@ class _ScrnLayer(StackedLayer):
 MOST_ROUNDS = 100  # the paper's best are five or six; a folder from elsewhere may ask for any
 
 
+@about(hidden="between layers")
 class Mogrifier(Stacked):
     """An LSTM whose input and state gate each other in rounds before each step.
 
@@ -149,7 +151,7 @@ class Mogrifier(Stacked):
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
         *,
-        rounds: int = 5,  # of gating, input and state in turn
+        rounds: Annotated[int, "of gating, input and state in turn"] = 5,
     ):
         super().__init__()
         if not 0 <= rounds <= MOST_ROUNDS:
@@ -256,6 +258,7 @@ def _sparse(units: int) -> Tensor:
     return matrix * (RADIUS / log_bound.exp())
 
 
+@about(reads="ends of words")
 class Hierarchical(Encoder):
     """Two clocks, for models of letters or pieces: the upper one ticks where a word ends.
 
@@ -377,11 +380,9 @@ class Subsampling(Encoder):
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
         *,
-        every: int = 4,  # words in a window
+        every: Annotated[int, Range(ge=1), "words in a window"] = 4,
     ):
         super().__init__()
-        if every < 1:
-            raise AccordError(f"encoder: subsampling.every: expected 1 or more, got {every}")
         self.every = every
         self.fast = RecurrentLayer("lstm", inputs, hidden, weight_dropout)
         widths = [every * hidden, *[hidden] * max(1, layers - 1)]

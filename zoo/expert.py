@@ -6,7 +6,7 @@ and the value that the feature has for each of them (N × P); for all other word
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 import torch
@@ -14,17 +14,22 @@ from torch import Tensor, nn
 
 from accord.models.background import Background, ClassTerms, required
 from accord.models.common.checks import check_words
-from accord.models.common.registry import Choice
+from accord.models.common.registry import Choice, Registry, about
+from accord.models.common.schema import Range
 from accord.models.data import NO_WORD, Sentences, preceding
 from accord.models.log_linear import (
+    Gate,
     LogLinear,
     OutputContext,
     ScoredSignatures,
     SignatureTerms,
+    Temperature,
     log_share,
 )
-from accord.models.parts import EXPERTS
 from accord.models.phi import Features
+
+# Which words an expert feature is of: classes that are made from Φ.
+EXPERTS = Registry("expert", "accord.experts")
 
 
 class Naming(Protocol):
@@ -42,7 +47,7 @@ class Copy:
         self,
         features: Features,
         *,
-        reach: int = 20,  # words back
+        reach: Annotated[int, Range(ge=1), "words back"] = 20,
     ):
         self.reach = reach
 
@@ -176,12 +181,13 @@ class ExpertBackground(Background):
         return None if context is None else context[:, : context.shape[1] - self.width]
 
 
+@about(log_linear=True)
 def expert(
     given: OutputContext,
     *,
-    expert: Choice = "copy",
-    background_gate: bool = False,
-    temperature: bool = False,
+    expert: Annotated[Choice, EXPERTS, "which words these are"] = "copy",
+    background_gate: Gate = False,
+    temperature: Temperature = False,
 ) -> ExpertLogLinear:
     """A log-linear output with one more feature, of the words that the context names."""
     return given.log_linear(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.calibration import golden_section
+from accord.models.common.checks import expect
+from accord.models.common.registry import about
+from accord.models.common.schema import Range
 from accord.models.data import Sentences
 from accord.models.encoder import Recurrent, RecurrentLayer
 from accord.models.inference.torch_model import TorchModel
@@ -123,7 +126,7 @@ def evolve(
     seed: int,
     say: Callable[[str], None] = lambda line: None,
     *,
-    generations: int = 20,
+    generations: Annotated[int, Range(ge=1), "of the evolution"] = 20,
 ) -> None:
     """Breed the encoder's weights, then solve for the output's (Schmidhuber et al. 2007).
 
@@ -196,8 +199,25 @@ class NextTraining(Protocol):
     def fit(self, model: LanguageModel, recipe: Recipe, text: Sentences, out: Path) -> None: ...
 
 
+def check_growth(recipe: Recipe) -> None:
+    """Check that a hidden layer can be widened, and that no other phase trains the weights."""
+    times = recipe.phases["growth"]["times"]
+    alone = recipe.pretraining == "none"
+    expect("phases.growth", alone, "no pretraining beside it", recipe.pretraining)
+    expect("phases.growth", recipe.start is None, "no model to start from", recipe.start)
+    is_hidden = recipe.layers > 1 or not recipe.tied
+    expect("phases.growth", is_hidden, "a hidden layer to widen (layers, tied)", recipe.layers)
+    expect("phases.growth", recipe.hidden % times == 0, "a divisor of hidden as times", times)
+
+
+@about(check="accord.zoo.gradient_free:check_growth")
 def grow(
-    model: LanguageModel, training: NextTraining, out: Path, *, times: int = 2, epochs: int = 4
+    model: LanguageModel,
+    training: NextTraining,
+    out: Path,
+    *,
+    times: Annotated[int, Range(ge=2), "narrower the hidden layers are at first"] = 2,
+    epochs: Annotated[int, Range(ge=1), "over the text, at most"] = 4,
 ) -> None:
     """Train a narrower model first, and start the wide one from its weights."""
     recipe = training.recipe.unfitted()

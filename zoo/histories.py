@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from accord.models.background import (
     required,
     split_terms,
 )
+from accord.models.common.schema import Range
 from accord.models.data import END, Sentences
 from accord.models.encoder import Layers
 from accord.models.mixture import likeliest_weights
@@ -121,7 +122,7 @@ class ClassBackground(Background):
 def factored(
     given: HistoryContext,
     *,
-    factors: str = "lemma pos",  # what a word is backed off to, in turn; gender and others too
+    factors: Annotated[str, "factors to back off to, in turn; gender and others too"] = "lemma pos",
 ) -> NGramBackground:
     """The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given up a time.
 
@@ -362,7 +363,12 @@ def best_sides(counts: np.ndarray, node: np.ndarray, sides: np.ndarray) -> np.nd
     return sides
 
 
-def forest(given: HistoryContext, *, trees: int = 5, depth: int = 2) -> MixedBackground:
+def forest(
+    given: HistoryContext,
+    *,
+    trees: Annotated[int, Range(ge=1), "trees in the forest"] = 5,
+    depth: Annotated[int, Range(ge=0), "questions from the root of a tree to a leaf"] = 2,
+) -> MixedBackground:
     """Random forests of histories (Xu & Jelinek 2004): p is the mean over trees of questions.
 
         p(w | h) = 1/M · Σ_m p(w | path of h in tree m, h)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from accord.errors import AccordError, NumericalError
+from accord.models.common.schema import Range
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.data import Batch, Sentences, State, batches, detached
 from accord.models.encoder import Encoder
@@ -69,8 +70,8 @@ def alap(
     lr: float,
     weight_decay: float,
     *,
-    q: float = 0.02,
-    kept: float = 0.9,
+    q: Annotated[float, Range(ge=0), "how fast the rates change"] = 0.02,
+    kept: Annotated[float, Range(ge=0, lt=1), "how much of the mean square is kept"] = 0.9,
 ) -> Optimizer:
     """A learning rate for each weight, which grows while its gradient keeps its sign (ALAP)."""
     return RatePerWeight([*model.parameters(), *further], lr, weight_decay, q, kept)
@@ -121,9 +122,9 @@ def kalman(
     seed: int,
     say: Callable[[str], None],
     *,
-    start: float = 1.0,
-    noise: float = 1.0,
-    drift: float = 1e-6,
+    start: Annotated[float, Range(ge=0), "variance of the first weights' errors"] = 1.0,
+    noise: Annotated[float, Range(ge=1e-09), "variance of a measurement"] = 1.0,
+    drift: Annotated[float, Range(ge=0), "added to the variances at each step"] = 1e-6,
 ) -> None:
     """Train all weights by an extended Kalman filter: a second-order method for small networks.
 
@@ -220,8 +221,8 @@ def cascade(
     seed: int,
     say: Callable[[str], None],
     *,
-    candidates: int = 8,
-    steps: int = 100,
+    candidates: Annotated[int, Range(ge=1), "units that are tried for each that is added"] = 8,
+    steps: Annotated[int, Range(ge=1), "of training between two units"] = 100,
 ) -> None:
     """Add units one by one, each frozen when it is in (Fahlman & Lebiere 1990).
 
@@ -329,7 +330,14 @@ def _add_unit(
 
 
 def boost(
-    model: LanguageModel, training: NextTraining, out: Path, *, power: float = 1.0, epochs: int = 4
+    model: LanguageModel,
+    training: NextTraining,
+    out: Path,
+    *,
+    power: Annotated[
+        float, Range(ge=0), "of a sentence's nats per word, by which it is read"
+    ] = 1.0,
+    epochs: Annotated[int, Range(ge=1), "over the text, at most"] = 4,
 ) -> Sentences:
     """Train a network first, and let the next one read more often what the first finds hard.
 

@@ -1,7 +1,7 @@
 """Class-based, SOUL tree, sampled softmax, NCE, sampled expectations of features."""
 
 from collections.abc import Callable
-from typing import Unpack
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 import torch
@@ -10,6 +10,8 @@ from torch.nn import functional
 
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
+from accord.models.common.registry import about
+from accord.models.common.schema import Range
 from accord.models.log_linear import (
     LogLinear,
     OutputContext,
@@ -131,7 +133,7 @@ def classes(given: OutputContext) -> SignatureOutput:
 def tree(
     given: OutputContext,
     *,
-    branches: int = 16,  # of a node below the classes, at most
+    branches: Annotated[int, "of a node below the classes, at most"] = 16,
 ) -> SignatureOutput:
     """A tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
@@ -222,7 +224,9 @@ class NoiseContrastive(Sampled):
 def sampled(
     given: OutputContext,
     *,
-    samples: int = 1024,  # words drawn at each step, for all of its words together
+    samples: Annotated[
+        int, Range(ge=1), "words drawn at each step, for all of its words together"
+    ] = 1024,
 ) -> SignatureOutput:
     """A softmax that compares the next word with a sample of words in training."""
     return _over(Sampled, given, samples)
@@ -231,15 +235,15 @@ def sampled(
 def noise_contrastive(
     given: OutputContext,
     *,
-    samples: int = 1024,  # words drawn at each step, for all of its words together
+    samples: Annotated[
+        int, Range(ge=1), "words drawn at each step, for all of its words together"
+    ] = 1024,
 ) -> SignatureOutput:
     """A softmax that learns in training to tell the next word from a sample of words."""
     return _over(NoiseContrastive, given, samples)
 
 
 def _over(kind: type[Sampled], given: OutputContext, samples: int) -> SignatureOutput:
-    if samples < 1:
-        raise AccordError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
     return over_signatures(
         given, kind(signature_mass(given), given.size, samples=samples, **tied_weights(given))
     )
@@ -315,11 +319,17 @@ class SampledExpectations(LogLinear):
         return log_mass + bias[signatures] + torch.einsum("nh,nkh->nk", h, rows[signatures])
 
 
+@about(log_linear=True)
 def sampled_expectations(
     given: OutputContext,
     *,
-    samples: int = 64,  # signatures drawn, for each word or for all of a step
-    draw: str = "model",  # or from the background
+    samples: Annotated[
+        int, Range(ge=1), "signatures drawn: for each word from the model, for all of a step from b"
+    ] = 64,
+    draw: Annotated[
+        Literal["model", "background"],
+        "model: unbiased, with an exact Z; background: Z is sampled too",
+    ] = "model",
 ) -> SampledExpectations:
     """A log-linear output whose expected features are sampled in training."""
     layer = given.log_linear(SampledExpectations)

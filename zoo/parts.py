@@ -8,13 +8,15 @@ number to choose; the one that helps the others most on validation is taken.
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from accord.errors import AccordError
+from accord.models.background import Unigram
 from accord.models.common.files import load_json
-from accord.models.common.registry import parted
+from accord.models.common.registry import FILE, about, parted
+from accord.models.common.schema import Range
 from accord.models.data import Sentences
 from accord.models.inference.torch_model import TorchModel
 from accord.models.mixture import chunks
@@ -24,10 +26,10 @@ from accord.models.recipe import Recipe
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say, track
 from accord.pipeline.base.names import is_special
+from accord.pipeline.config.sections import BackgroundParams
 from accord.pipeline.data.encoded import read_values
 from accord.pipeline.model.encoding import Encoding, FullEncoding
-from accord.pipeline.model.network import load_inference, load_trained, training_text
-from accord.pipeline.sections import BackgroundParams
+from accord.pipeline.model.network import load_inference, load_trained, training_text, unigram
 from accord.pipeline.study.combine import Candidates
 from accord.pipeline.study.scored_models import Scored
 from accord.zoo import arpa
@@ -47,13 +49,20 @@ def prepare_arpa(
     params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
 ) -> dict[str, Any]:
     """Write the file's n-grams over the words of the vocabulary; their order is returned."""
-    return {"order": arpa.prepare(Path(params.arpa), forms, mass, out)}
+    _, settings = parted(params.kind)
+    return {"order": arpa.prepare(Path(settings["file"]), forms, mass, out)}
 
 
+@about(prepare="accord.zoo.parts:prepare_arpa", own_words=True)
 def of_arpa(
-    recipe: Recipe, encoding: Encoding, features: Features, folds: int
+    recipe: Recipe,
+    encoding: Encoding,
+    features: Features,
+    folds: int,
+    *,
+    file: Annotated[str, FILE, "an ARPA file, as KenLM and SRILM write it; perhaps .gz"] = "",
 ) -> arpa.ArpaBackground:
-    """The n-grams that `prepare_arpa` wrote; not counted on the training text: no folds."""
+    """The n-grams of an ARPA file; words that it lacks share the mass of <unk>."""
     _expect_words(encoding, "arpa")
     return arpa.load(features, encoding.artefacts["background"], encoding.about["order"])
 
@@ -78,21 +87,33 @@ def prepare_topics(
             if word in number:
                 topics.setdefault(label, []).append(number[word])
     (out / TOPICS).write_text(json.dumps(topics, ensure_ascii=False), encoding="utf-8")
-    return {"settings": settings}
+    return {}
 
 
-def labelled(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> LabelledUnigram:
-    """b(C, x) of the first kind of labels, counted on the training text."""
+@about(prepare="accord.zoo.parts:prepare_topics")
+def labelled(
+    recipe: Recipe,
+    encoding: Encoding,
+    features: Features,
+    folds: int,
+    *,
+    weight: Annotated[
+        float, Range(ge=0, lt=1), "of the label's own counts beside those of all"
+    ] = 0.5,
+    topics: Annotated[str | None, FILE, "a file of likely words: label, tab, word; or null"] = None,
+    boost: Annotated[float, Range(ge=1), "how many times as heavy words of `topics` are"] = 10.0,
+) -> LabelledUnigram:
+    """b(C, x): training counts by the label of the sentence, the first of corpus.labels."""
     _expect_words(encoding, "labelled")
-    inputs, settings = encoding.artefacts, encoding.about["settings"]
+    inputs = encoding.artefacts
     values = read_values(inputs["encode"])
     if not values:
         raise AccordError("background.kind: labelled expects labels; set corpus.labels")
     labels = next(iter(values.values()))
     text = training_text(recipe, inputs)
-    mass = counted_by_label(text, len(labels), encoding.mass(), settings["weight"])
-    topics = load_json(inputs["background"] / TOPICS, dict)
-    return LabelledUnigram(features, with_topics(mass, labels, topics, settings["boost"]))
+    mass = counted_by_label(text, len(labels), encoding.mass(), weight)
+    listed = load_json(inputs["background"] / TOPICS, dict)
+    return LabelledUnigram(features, with_topics(mass, labels, listed, boost))
 
 
 def prepare_characters(
@@ -108,7 +129,23 @@ def prepare_characters(
         known = {f: c for f, c, s in zip(forms, counts, special, strict=True) if c and not s}
         automaton = CharacterAutomaton.counted(known, settings["order"])
     np.save(out / "b.npy", weighed(automaton, forms, mass, special))
-    return {"settings": settings}
+    return {}
+
+
+@about(prepare="accord.zoo.parts:prepare_characters")
+def characters(
+    recipe: Recipe,
+    encoding: Encoding,
+    features: Features,
+    folds: int,
+    *,
+    automaton: Annotated[
+        str | None, FILE, "a file of OpenFst's text form; null: n-grams of training letters"
+    ] = None,
+    order: Annotated[int, Range(ge=1), "letters of these n-grams"] = 4,
+) -> Unigram:
+    """The weights that an automaton over characters gives to words."""
+    return unigram(recipe, encoding, features, folds)
 
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -23,21 +23,25 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.background import Background, ClassTerms, Unigram, split_terms
-from accord.models.common.registry import Choice, parted
+from accord.models.common.registry import Choice, Registry, about, parted
 from accord.models.data import Sentences
 from accord.models.log_linear import (
     Described,
+    Gate,
     LogLinear,
     OutputContext,
     ScoredSignatures,
     SignatureTerms,
+    Temperature,
 )
-from accord.models.parts import PREFIX_FEATURES
 from accord.models.phi import Features
 from accord.zoo.expert import ExpertBackground
 
 KEPT = 1 << 25  # numbers, of the states that were met last
 NOTHING: frozenset[str] = frozenset()
+
+# Functions φ(K, x) of a prefix and a word. A file of your own is `FILE.py:FUNCTION`.
+PREFIX_FEATURES = Registry("feature of the prefix", "accord.prefix_features")
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,18 +262,24 @@ class WordByWord(Background):
         return self.whole.size
 
 
+@about(log_linear=True)
 def prefix_features(
     given: OutputContext,
     *,
-    features: Choice = "agreement",
-    exact: bool = False,
-    background_gate: bool = False,
-    temperature: bool = False,
+    features: Annotated[
+        Choice, PREFIX_FEATURES, "a function of a prefix and a word; your own is FILE.py:FUNCTION"
+    ] = "agreement",
+    exact: Annotated[
+        bool,
+        "calls it for every word, not for each signature; for functions that read forms",
+    ] = False,
+    background_gate: Gate = False,
+    temperature: Temperature = False,
 ) -> PrefixLogLinear:
     """A log-linear output with features of the whole prefix and the candidate word."""
     if given.described is None:
         raise AccordError("output: prefix-features expects words; a model of subwords has none")
-    kind, settings = parted(PREFIX_FEATURES.checked(features))
+    kind, settings = parted(PREFIX_FEATURES.choose(features))
     if exact:  # each word by itself, so that the function sees every form
         phi = given.features.split_by(np.arange(given.features.vocabulary_size))
         background = given.background
@@ -336,7 +346,7 @@ def knowledge(
     prefix: Sequence[WordSeen],
     word: WordSeen,
     *,
-    table: str = "facts.tsv",  # a word and its number on each line, parted by a tab
+    table: Annotated[str, "a word and its number on each line, parted by a tab"] = "facts.tsv",
 ) -> Numbers:
     """The paper's expert φ_e: 1 if a word is no number, or the number that a table gives.
 

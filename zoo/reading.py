@@ -4,6 +4,7 @@ These see the last words alone: a bag of them (CBOW) or dilated convolutions.
 """
 
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -12,6 +13,8 @@ from torch.nn import functional
 
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
+from accord.models.common.registry import about
+from accord.models.common.schema import Range
 from accord.models.data import State
 from accord.models.encoder import (
     Encoder,
@@ -102,13 +105,15 @@ class LetterLSTM(LetterEmbedding):
         return self.out(torch.cat([h[0], h[1]], dim=1))
 
 
+@about(reads="letters")
 def letters_cnn(read: WordsRead) -> LetterCNN:
-    """Its letters, by a convolutional net with a highway."""
+    """Its letters (see featurise.letters), by a convolutional net with a highway."""
     return LetterCNN(_letters("letters-cnn", read), read.size)
 
 
+@about(reads="letters")
 def letters_lstm(read: WordsRead) -> LetterLSTM:
-    """Its letters, by two LSTMs."""
+    """Its letters (see featurise.letters), by two LSTMs."""
     return LetterLSTM(_letters("letters-lstm", read), read.size)
 
 
@@ -129,6 +134,7 @@ def _letters(name: str, read: WordsRead) -> np.ndarray:
     return psi
 
 
+@about(hidden="between layers")
 class CBOW(Encoder):
     """A bag of the last words, in no order: h_t = f(mean of ψ_t … ψ_{t−order+1}).
 
@@ -145,11 +151,9 @@ class CBOW(Encoder):
         layers: int,
         dropout: float = 0.0,
         *,
-        order: int = 8,  # words in the bag, the last one included
+        order: Annotated[int, Range(ge=1), "words in the bag, the last one included"] = 8,
     ):
         super().__init__()
-        if order < 1:
-            raise AccordError(f"encoder: cbow.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
@@ -169,6 +173,7 @@ class CBOW(Encoder):
         return ((weight.new_zeros(self.order - 1, batch, self.inputs + 1),),)
 
 
+@about(hidden="between layers")
 class Dilated(Encoder):
     """Causal convolutions over words, each layer with wider gaps than the one below.
 
@@ -187,11 +192,9 @@ class Dilated(Encoder):
         layers: int,
         dropout: float = 0.0,
         *,
-        width: int = 2,  # words that a layer reads at each step
+        width: Annotated[int, Range(ge=1), "words that a layer reads at each step"] = 2,
     ):
         super().__init__()
-        if width < 1:
-            raise AccordError(f"encoder: dilated.width: expected 1 or more, got {width}")
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers: Layers[_Convolution] = Layers(
             _Convolution(*pair, width, width**number)

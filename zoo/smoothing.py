@@ -1,6 +1,7 @@
 """Witten-Bell, Jelinek-Mercer, add-α."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from accord.models.ngrams import Level
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:
-    """Interpolated; a context leaves mass by its number of new words (Witten & Bell 1991).
+    """A context leaves mass by its number of new words (Witten & Bell 1991); interpolated.
 
         a(hw) = c(hw) / (c(h) + T(h)),    γ(h) = T(h) / (c(h) + T(h))
 
@@ -84,7 +85,7 @@ def add_alpha(
     levels: Sequence[Level],
     base: np.ndarray,
     *,
-    alpha: float = 0.1,  # how often more than it occurs every n-gram is counted
+    alpha: Annotated[float, "how often more than it occurs every n-gram is counted"] = 0.1,
 ) -> NGrams:
     """Every n-gram counts α more than it occurs, and there is no backing off.
 

@@ -31,6 +31,8 @@ def nearest(name: str, valid: Iterable[str], most: int = 40) -> str:
         return f"; the nearest is '{close[0]}'"
     if not most:
         return ""
+    if not names:
+        return "; there is none"
     return f"; there are {', '.join(names[:most])}{' and more' if len(names) > most else ''}"
 
 

@@ -1,75 +1,64 @@
-"""Parts by name: a table of Accord's own parts, and those of other packages.
+"""Parts by name: tables of Accord's own parts, and the entry points of other packages.
 
-A table names each part by module and attribute, with its meaning and settings, so that all can be
-listed without importing torch; what is chosen is imported when it is made. Functions of modules
-that load no torch may register themselves instead. From outside come parts of an entry point,
-whose name is the part's, and what is registered by hand before it is asked for.
+A part describes itself: the first paragraph of its docstring is its meaning, and its keyword-only
+parameters are its settings. A package may keep these descriptions in `parts.json`, so that all
+parts can be listed and checked without importing torch: `python -m accord.models.common.registry`
+writes them for Accord. A chosen part is imported when it is made.
 """
 
 import inspect
-import math
+import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from reprlib import repr as short
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
+from accord.models.common.schema import (
+    JSON_TYPES,
+    NAMES,
+    Range,
+    check_keys,
+    checked,
+    extras,
+    hints_of,
+    json_schema,
+    meaning,
+    plain,
+    short,
+)
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import EntryPoint
 
 # How a configuration names a part: `window`, or `{kind: window, order: 6}` with its own settings.
 Choice = str | dict
-TYPES = {int: "int", float: "float", bool: "bool", str: "str", dict: "dict", NoneType: "null"}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A setting that only this part has."""
-
-    hint: type | UnionType
-    default: Any
-    meaning: str
-    least: float | None = None  # the least number that is allowed
-    under: float | None = None  # numbers must be below this
-    one_of: tuple[str, ...] = ()  # allowed values of text, if not all are
-    parts: "Registry | None" = None  # of which the setting names one
-
-    @property
-    def types(self) -> tuple[type, ...]:
-        return get_args(self.hint) or (self.hint,)
-
-    def checked(self, value: Any) -> Any:
-        """The value as one of the types, or an error that names them."""
-        if self.parts is not None:
-            return self.parts.checked(value)
-        if float in self.types and type(value) in (int, str):  # YAML reads 1e-3 as text
-            with suppress(ValueError, OverflowError):
-                value = float(value)
-        if type(value) not in self.types or (type(value) is float and not math.isfinite(value)):
-            expected = " or ".join(TYPES[each] for each in self.types)
-            raise AccordError(f"expected {expected}, found {short(value)}")
-        if self.least is not None and value < self.least:
-            raise AccordError(f"expected {self.least:g} or more, found {short(value)}")
-        if self.under is not None and value >= self.under:
-            raise AccordError(f"expected under {self.under:g}, found {short(value)}")
-        if self.one_of and value not in self.one_of:
-            raise AccordError(f"expected one of {', '.join(self.one_of)}, found {short(value)}")
-        return value
+Named = TypeVar("Named")
+LISTING = "parts.json"  # descriptions of the parts of a package, group by group
+OWN = Path(__file__).parents[1]  # the folder with those of Accord's own tables
 
 
 def imported(place: str) -> Any:
-    """The object at `module:attribute`, imported when it is needed."""
+    """Return the object at `module:attribute`, imported when it is needed."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -82,12 +71,12 @@ _named_by_user: set[Path] = set()
 
 
 def trust_files(value: Any) -> None:
-    """Let the files be loaded that a configuration names, at any depth."""
+    """Allow loading the files that a configuration names, at any depth."""
     if isinstance(value, str) and (file := OF_FILE.fullmatch(value)):
         _named_by_user.add(Path(file[1]).resolve())
     elif isinstance(value, dict | list | tuple):
-        for each in value.values() if isinstance(value, dict) else value:
-            trust_files(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            trust_files(item)
 
 
 @cache
@@ -101,9 +90,9 @@ def _module_of(path: Path) -> Any:
 
 
 def _of_file(path: Path, attribute: str) -> Any:
-    """A function or class of a file that the user trusts."""
+    """Return a function or class of a file that the user trusts."""
     path, trusted = path.resolve(), os.environ.get(PLUGINS, "").split(os.pathsep)
-    if path not in _named_by_user | {Path(each).resolve() for each in trusted}:
+    if path not in _named_by_user | {Path(name).resolve() for name in trusted}:
         raise AccordError(
             f"a model names the code of {path}; it is not run, as no configuration names it here. "
             f"If you trust the file, set {PLUGINS}={path}"
@@ -114,116 +103,158 @@ def _of_file(path: Path, attribute: str) -> Any:
     return getattr(module, attribute)
 
 
+class Setting(NamedTuple):
+    """A keyword-only parameter of a part: its type with limits and meaning, and its default."""
+
+    hint: Any
+    default: Any
+
+
+@dataclass(frozen=True)
+class Format:
+    """The use of a text, as JSON schema names it."""
+
+    name: str
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"format": self.name}
+
+
+FILE = Format("path")  # of a setting that names a file, which is data of a stage
+
+
+@dataclass(frozen=True)
 class Part:
-    """Where a part is (`module:attribute`), what it is in a sentence, and its settings."""
+    """The description of a part."""
 
-    def __init__(self, place: str, meaning: str, about: Mapping | None = None, **settings: Setting):
-        self.place, self.meaning, self.settings = place, meaning, settings
-        self.about = about or {}  # what else those who ask for it must know
-        self.file: Path | None = None  # of a part of another package
-
-    def load(self) -> Any:
-        return imported(self.place)
+    meaning: str
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)  # for the callers of its kind
+    file: Path | None = None  # of a part of another package
 
 
-def described(part: Any, about: Mapping[str, Any]) -> Part:
-    """A class or function as it describes itself: its text's first paragraph, its signature.
+def about(**facts: Any) -> Callable[[Named], Named]:
+    """Decorate a part with facts that its callers need before it is imported."""
 
-    Settings are the keyword-only parameters; `Annotated[float, "from 0 to 1"]` says what one means.
-    """
+    def decorate(part: Named) -> Named:
+        setattr(part, "about", facts)  # noqa: B010  # to mypy functions have no such attribute
+        return part
+
+    return decorate
+
+
+def described(part: Any, about: Mapping[str, Any] | None = None) -> Part:
+    """Describe a class or function by its docstring and its keyword-only parameters."""
     settings = {}
     for name, parameter in inspect.signature(part, eval_str=True).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
-            hint, meaning = parameter.annotation, ""
-            if get_origin(hint) is Annotated:
-                hint, meaning, *_ = get_args(hint)
-            settings[name] = setting = Setting(hint, parameter.default, meaning)
-            if parameter.default is parameter.empty or not {*setting.types} <= {*TYPES}:
+            settings[name] = Setting(parameter.annotation, parameter.default)
+            if parameter.default is parameter.empty or not _can_be_listed(parameter.annotation):
                 raise AccordError(
-                    f"expected the setting '{name}' to have a type of {', '.join(TYPES.values())} "
+                    f"expected the setting '{name}' to have a type of {', '.join(NAMES.values())} "
                     "and a default"
                 )
-    meaning = (inspect.getdoc(part) or "").partition("\n\n")[0].replace("\n", " ")
-    found = Part(f"{part.__module__}:{part.__qualname__}", meaning, about, **settings)
+    text = (inspect.getdoc(part) or "").partition("\n\n")[0].replace("\n", " ")
     file = inspect.getsourcefile(part)
     if file is None:
         raise AccordError("it has no source file")
-    found.file = Path(file)
-    return found
+    return Part(text, settings, {**getattr(part, "about", {}), **(about or {})}, Path(file))
+
+
+def _can_be_listed(hint: Any) -> bool:
+    hint = plain(hint)
+    if get_origin(hint) in (Union, UnionType):
+        return {*get_args(hint)} <= {*NAMES}
+    return hint in NAMES or get_origin(hint) is Literal
 
 
 class Registry(Mapping[str, Any]):
     """Name → class or function, of one kind of part.
 
-    Accord's own are those of the `table` and those that the functions of `modules` register.
+    Accord's own are named in a `table` (name → `module:attribute`), or register themselves when
+    `modules` are imported.
     """
+
+    of_group: ClassVar[dict[str, "Registry"]] = {}
 
     def __init__(
         self,
         kind: str,
         group: str,
-        table: Mapping[str, Part] | None = None,
+        table: Mapping[str, str] | None = None,
         modules: tuple[str, ...] = (),
-        several: bool = False,
     ):
-        self.several = several  # whether a field names any number of them
-        self.kind, self.group, self._table, self._modules = kind, group, table or {}, modules
+        self.kind, self.group, self.table, self._modules = kind, group, table or {}, modules
         self._registered: dict[str, tuple[Any, dict[str, Any]]] = {}  # in the modules
         self._by_hand: dict[str, tuple[Any, dict[str, Any]]] = {}  # elsewhere
+        self.registry = self.of_group[group] = self  # of itself, as `Several` has one
 
-    def register(self, name: str, **about: Any) -> Callable[[Any], Any]:
-        """Register the class or function below, with further facts for its users."""
+    def register(self, name: str, **about: Any) -> Callable[[Named], Named]:
+        """Register the class or function below, with facts for its callers."""
 
-        def named(part: Any) -> Any:
-            if part.__module__ in self._modules:
+        def decorate(part: Named) -> Named:
+            if getattr(part, "__module__", None) in self._modules:
                 self._registered[name] = part, about
-            elif name in self._own:
+            elif name in self.own:
                 raise AccordError(f"{self.kind} '{name}' is Accord's own: choose another name")
             else:
                 self._by_hand[name] = part, about
             return part
 
-        return named
+        return decorate
 
     def __getitem__(self, name: str) -> Any:
         if file := OF_FILE.fullmatch(name):
             return _of_file(Path(file[1]), file[2])
-        if name in self._table:
-            return self._table[name].load()
-        for registered in (self._own, self._by_hand):
+        if name in self.table:
+            return imported(self.table[name])
+        for registered in (self._own_registered, self._by_hand):
             if name in registered:
                 return registered[name][0]
-        for point in self._points().select(name=name):
+        if point := self._point(name):
             return self._loaded(point)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        points = (point.name for point in self._points())
-        return iter(dict.fromkeys([*self._own, *self._by_hand, *points]))
+        points = (point.name for point in _installed(_places()).select(group=self.group))
+        return iter(dict.fromkeys([*self.own, *self._by_hand, *points]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
         of_file = isinstance(name, str) and OF_FILE.fullmatch(name)
-        return bool(of_file) or name in self._own or any(name == each for each in self)
+        return bool(of_file) or name in self.own or any(name == known for known in self)
+
+    def place(self, name: str) -> str:
+        """Return the `module:attribute` of a part of a table or an entry point."""
+        point = None if name in self.table else self._point(name)
+        return point.value if point else self.table[name]
 
     def part(self, name: str) -> Part:
-        """The description of a part, from the table or from the part itself."""
-        if name in self._table:
-            return self._table[name]
+        """Return the description of a part, from a listing or from the part itself."""
+        if name in self.table and (entry := self._listed(OWN, name)):
+            return _restored(entry)
+        point = None if name in (*self.own, *self._by_hand) else self._point(name)
+        if point and (entry := self._listed(_package(point.module), name)):
+            spec = find_spec(point.module)
+            return replace(_restored(entry), file=Path(spec.origin or "") if spec else None)
         part = self[name]
         _, about = self._registered.get(name) or self._by_hand.get(name) or (part, {})
         try:
-            return described(part, about)
+            found = described(part, about)
         except (TypeError, ValueError, NameError, AttributeError) as error:
             raise AccordError(
                 f"{self.kind} '{name}': expected a class or function of a file, found "
                 f"{short(part)} ({error})"
             ) from None
+        return replace(found, file=None) if name in self.own else found
+
+    def _listed(self, folder: Path | None, name: str) -> dict[str, Any] | None:
+        return _listing(folder).get(self.group, {}).get(name)
 
     def parts(self, on_fault: Callable[[ValueError], None] = lambda fault: None) -> dict[str, Part]:
-        """All parts by name, without those of other packages that cannot be loaded."""
+        """Return all parts by name, without those of other packages that cannot be loaded."""
         found = {}
         for name in self:
             try:
@@ -232,54 +263,82 @@ class Registry(Mapping[str, Any]):
                 on_fault(fault)
         return found
 
-    def checked(self, choice: Choice) -> Choice:
-        """The choice with all settings of its part; invalid values are rejected."""
-        given = dict(choice) if isinstance(choice, dict) else {"kind": choice}
-        kind = given.pop("kind", None)
+    def choose(self, choice: Any, where: str | None = None) -> Choice:
+        """Return the choice with all settings of its part; invalid values are rejected."""
+        where = self.kind if where is None else where
+        settings = dict(choice) if isinstance(choice, dict) else {"kind": choice}
+        kind = settings.pop("kind", None)
         if not isinstance(kind, str) or kind not in self:
-            raise AccordError(f"expected one of {', '.join(self)}, found {_found(kind, self)}")
-        settings = self.part(kind).settings
-        for name in given:
-            if name not in settings:
-                known = f"one of {', '.join(settings)}" if settings else "none"
-                raise AccordError(
-                    f"{kind}: expected {known} as a setting, found {_found(name, settings)}"
-                )
-        full = {}
-        for name, setting in settings.items():
-            try:
-                full[name] = setting.checked(given.get(name, setting.default))
-            except ValueError as error:
-                raise AccordError(f"{kind}.{name}: {error}") from None
+            close = nearest(str(kind)[:100], self, most=0)
+            raise AccordError(
+                f"{where}: expected one of {', '.join(self)}, got {short(kind)}{close}"
+            )
+        try:
+            known = self.part(kind).settings
+        except AccordError as error:
+            raise AccordError(f"{where}: {error}") from None
+        where = f"{where}: {kind}"
+        check_keys(settings, known, where, "setting")
+        full = {
+            name: checked(hint, settings.get(name, default), f"{where}.{name}")
+            for name, (hint, default) in known.items()
+        }
         return {"kind": kind, **full} if full else kind
 
+    def choices(self, choice: Choice) -> list[Choice]:
+        """Return the chosen parts of a field: one, as `Several` has any number."""
+        return [choice]
+
     def make(self, choice: Choice, *shared: Any, **named: Any) -> Any:
-        """The chosen part, called with its settings and the arguments of its kind."""
-        kind, settings = parted(self.checked(choice))
+        """Call the chosen part with its settings and the arguments of its kind."""
+        kind, settings = parted(self.choose(choice))
         return self[kind](*shared, **named, **settings)
 
-    def is_own(self, choice: Choice) -> bool:
-        """Whether a part is Accord's, so that its file is not data of a stage."""
-        return parted(choice)[0] in self._own
+    def about(self, choice: Choice, fact: str) -> Any:
+        """Return a fact of the chosen part, or None."""
+        return self.part(parted(choice)[0]).about.get(fact)
 
-    @cached_property
-    def _own(self) -> Mapping[str, Any]:
-        for module in self._modules:
-            import_module(module)
-        return self._table or self._registered
+    def files(self, choice: Choice) -> list[str]:
+        """Return the files that the settings of a choice name."""
+        kind, settings = parted(choice)
+        known = self.part(kind).settings
+        return [
+            name
+            for key, name in settings.items()
+            if name is not None and FILE in extras(known[key].hint)
+        ]
+
+    def is_own(self, choice: Choice) -> bool:
+        """Return whether a part is Accord's, so that its file is not data of a stage."""
+        return parted(choice)[0] in self.own
+
+    def json_schema(self) -> dict[str, Any]:
+        """Describe how a part is chosen: by its name, or with its settings."""
+        chosen = [
+            {
+                "type": "object",
+                "description": part.meaning,
+                "properties": {"kind": {"const": name}, **_stored(part)["settings"]},
+                "additionalProperties": False,
+            }
+            for name, part in self.parts().items()
+        ]
+        return {"anyOf": [{"enum": [*self]}, *chosen]}
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The names of Accord's own."""
-        return tuple(self._own)
+        """The names of Accord's own parts."""
+        return (*self.table, *self._own_registered)
 
-    def in_order(self, names: Collection[str]) -> list[str]:
-        """Some names in the order of all; entry points are read only if one is not Accord's."""
-        known = self.own if {*names} <= {*self.own} else self
-        return [name for name in known if name in names]
+    @property
+    def _own_registered(self) -> dict[str, tuple[Any, dict[str, Any]]]:
+        for module in self._modules:
+            import_module(module)
+        return self._registered
 
-    def _points(self) -> "EntryPoints":
-        return _installed(_places()).select(group=self.group)
+    def _point(self, name: str) -> "EntryPoint | None":
+        points = _installed(_places()).select(group=self.group)
+        return next((point for point in points if point.name == name), None)
 
     def _loaded(self, point: "EntryPoint") -> Any:
         try:
@@ -291,8 +350,137 @@ class Registry(Mapping[str, Any]):
             ) from None
 
 
+WEIGHT = Annotated[float, Range(ge=0)]
+
+
+@dataclass(frozen=True)
+class Several:
+    """Any number of parts of a kind by name, each with its settings or with its weight."""
+
+    registry: Registry
+    weighed: bool = False
+
+    def choose(self, value: Any, where: str) -> dict[str, Any]:
+        """Return the mapping with all settings, in the order of the parts; 0 is no weight."""
+        found: dict[str, Any] = {}
+        for name, settings in checked(dict, value, where).items():
+            if self.weighed:
+                self.registry.choose(name, where)
+                if weight := checked(WEIGHT, settings, f"{where}.{name}"):
+                    found[name] = weight
+            else:
+                settings = checked(dict | None, settings, f"{where}.{name}") or {}
+                choice = self.registry.choose({**settings, "kind": name}, where)
+                found[name] = parted(choice)[1]
+        known = self.registry.own if {*found} <= {*self.registry.own} else self.registry
+        return {name: found[name] for name in known if name in found}
+
+    def choices(self, value: Mapping[str, Any]) -> list[Choice]:
+        """Return the chosen parts of a field."""
+        return [
+            name if self.weighed else {"kind": name, **settings} for name, settings in value.items()
+        ]
+
+    def about(self, choice: Choice, fact: str) -> Any:
+        """Return a fact of a chosen part, or None."""
+        return self.registry.about(choice, fact)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Describe the mapping: a weight or the settings for each name."""
+        if self.weighed:
+            properties = {name: json_schema(WEIGHT) for name in self.registry}
+        else:
+            properties = {
+                name: {"type": "object", "properties": _stored(part)["settings"]}
+                for name, part in self.registry.parts().items()
+            }
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+@cache
+def _package(module: str) -> Path | None:
+    """Return the folder of the package that holds a module, without importing the module."""
+    parent = module.rpartition(".")[0]
+    try:
+        spec = find_spec(parent) if parent else None
+    except Exception:  # a stranger's package may fail in any way; loading the part will say how
+        return None
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+@cache
+def _listing(folder: Path | None) -> dict[str, dict[str, Any]]:
+    """Read the descriptions that a package keeps."""
+    path = folder / LISTING if folder else None
+    return json.loads(path.read_text(encoding="utf-8")) if path and path.is_file() else {}
+
+
+def listing(package: str) -> dict[str, dict[str, Any]]:
+    """Import all parts of a package and describe them, group by group."""
+    found: dict[str, dict[str, Any]] = {}
+    if package == "accord.models":
+        for group, registry in [*Registry.of_group.items()]:
+            for name in registry.table:
+                found.setdefault(group, {})[name] = _stored(described(registry[name]))
+    installed = _installed(_places())
+    for group in sorted(name for name in installed.groups if name.startswith("accord.")):
+        for point in installed.select(group=group):
+            if point.module.rpartition(".")[0] == package:
+                found.setdefault(group, {})[point.name] = _stored(described(point.load()))
+    return found
+
+
+def write_listing(package: str) -> None:
+    """Write the descriptions of a package's parts beside its modules."""
+    path = Path(import_module(package).__path__[0]) / LISTING
+    text = json.dumps(listing(package), indent=1, ensure_ascii=False)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _stored(part: Part) -> dict[str, Any]:
+    """Describe a part in JSON; a setting that chooses a part names the registry."""
+    settings = {}
+    for name, (hint, default) in part.settings.items():
+        registry = next((extra for extra in extras(hint) if isinstance(extra, Registry)), None)
+        schema = json_schema(hint) if registry is None else {"description": meaning(hint)}
+        settings[name] = schema | {"default": default}
+        if registry is not None:
+            settings[name]["parts"] = [registry.kind, registry.group]
+    return {"meaning": part.meaning, "settings": settings, "about": dict(part.about)}
+
+
+_BY_JSON = {name: kind for kind, name in JSON_TYPES.items()}
+_LIMITS = {"minimum": "ge", "exclusiveMinimum": "gt", "maximum": "le", "exclusiveMaximum": "lt"}
+
+
+def _restored(entry: Mapping[str, Any]) -> Part:
+    """Return the description that a listing holds."""
+    settings = {name: _setting(schema) for name, schema in entry["settings"].items()}
+    return Part(entry["meaning"], settings, entry["about"])
+
+
+def _setting(schema: Mapping[str, Any]) -> Setting:
+    """Return the setting that JSON schema describes."""
+    kind: Any
+    notes: list[Any] = [schema.get("description", "")]
+    if "parts" in schema:
+        name, group = schema["parts"]
+        kind = Choice
+        notes.append(Registry.of_group.get(group) or Registry(name, group))
+    elif "enum" in schema:
+        kind = Literal[tuple(schema["enum"])]
+    else:
+        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        kind = Union[tuple(_BY_JSON[name] for name in names)]  # noqa: UP007  # of a list
+    if limits := {_LIMITS[key]: schema[key] for key in _LIMITS if key in schema}:
+        notes.append(Range(**limits))
+    if "format" in schema:
+        notes.append(Format(schema["format"]))
+    return Setting(Annotated[kind, *notes], schema["default"])
+
+
 def _places() -> tuple[tuple[str, int], ...]:
-    """The folders that are searched for packages, and when each last changed."""
+    """Return the folders that are searched for packages, and when each last changed."""
     return tuple((place, _changed(place)) for place in sys.path)
 
 
@@ -303,83 +491,54 @@ def _changed(place: str) -> int:
         return 0
 
 
-class _Selectable(Protocol):
-    """Entry points of all groups, which are of another class from Python 3.12 on."""
-
-    def select(self, *, group: str) -> "EntryPoints": ...
-
-
 @lru_cache(maxsize=1)
-def _installed(places: tuple[tuple[str, int], ...]) -> "_Selectable":
-    """The entry points of all packages there; they are needed often, and read once."""
+def _installed(places: tuple[tuple[str, int], ...]) -> Any:
+    """Return the entry points of all packages there; they are needed often, and read once."""
     from importlib.metadata import entry_points  # here, as to know Accord's own needs none
 
     return entry_points()
 
 
 def parted(choice: Choice) -> tuple[str, dict[str, Any]]:
-    """The name of a part, and its settings."""
+    """Return the name of a part, and its settings."""
     if isinstance(choice, str):
         return choice, {}
     return choice["kind"], {name: value for name, value in choice.items() if name != "kind"}
 
 
-def put_on(before: Any, choice: Any) -> Any:
-    """A choice that keeps the settings of the one before if it names the same part or none."""
-    if not isinstance(choice, str | dict) or not isinstance(before, str | dict):
-        return choice
-    old = before if isinstance(before, dict) else {"kind": before}
-    new = choice if isinstance(choice, dict) else {"kind": choice}
-    return {**old, **new} if new.get("kind", old.get("kind")) == old.get("kind") else choice
-
-
-def _parts_chosen(params: type) -> dict[str, Registry]:
-    """The fields of a dataclass that choose a part, `Annotated[Choice, ENCODERS]`."""
-    hints = get_type_hints(params, include_extras=True)
-    annotated = {name: get_args(h) for name, h in hints.items() if get_origin(h) is Annotated}
-    return {name: args[1] for name, args in annotated.items() if isinstance(args[1], Registry)}
+def _parts_chosen(params: type) -> dict[str, Registry | Several]:
+    """Return the fields of a dataclass that choose a part, `Annotated[Choice, ENCODERS]`."""
+    return {
+        name: extra
+        for name, hint in hints_of(params).items()
+        for extra in extras(hint)
+        if isinstance(extra, Registry | Several)
+    }
 
 
 # Its type stands here, as to mypy a class is no argument of a cached function.
-parts_chosen: Callable[[type], dict[str, Registry]] = cache(_parts_chosen)
-
-
-def check_parts(params: object) -> None:
-    """Put the checked choice in the place of each part that the fields of a dataclass choose."""
-    for name, registry in parts_chosen(type(params)).items():
-        if registry.several:
-            continue
-        try:
-            object.__setattr__(params, name, registry.checked(getattr(params, name)))
-        except ValueError as error:
-            raise AccordError(f"{name}: {error}") from None
+parts_chosen: Callable[[type], dict[str, Registry | Several]] = cache(_parts_chosen)
 
 
 def outside_files(params: object) -> list[Path]:
-    """The files of all parts chosen that other packages bring."""
-    chosen = [
-        (at, choice)
-        for name, at in parts_chosen(type(params)).items()
-        for choice in (getattr(params, name) if at.several else [getattr(params, name)])
+    """Return the files of all chosen parts that other packages bring."""
+    return [
+        path
+        for name, chosen in parts_chosen(type(params)).items()
+        for choice in chosen.choices(getattr(params, name))
+        for path in _outside(chosen.registry, choice)
     ]
-    return [path for at, choice in chosen for path in _outside(at, choice)]
 
 
 def _outside(registry: Registry, choice: Choice) -> list[Path]:
-    """The file of a part that another package brings, and those of parts that its settings name."""
+    """Return the file of a part of another package, and those of parts that its settings name."""
     kind, settings = parted(choice)
     part = registry.part(kind)
     inner = [
         path
         for name, setting in part.settings.items()
-        if setting.parts is not None
-        for path in _outside(setting.parts, settings[name])
+        for extra in extras(setting.hint)
+        if isinstance(extra, Registry)
+        for path in _outside(extra, settings[name])
     ]
-    if registry.is_own(choice) or part.file is None:
-        return inner
-    return [part.file, *inner]
-
-
-def _found(name: Any, known: Mapping) -> str:
-    """A name for an error; the expected names were listed before."""
-    return short(name) + nearest(str(name)[:100], known, most=0)
+    return inner if registry.is_own(choice) or part.file is None else [part.file, *inner]

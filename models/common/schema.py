@@ -8,7 +8,7 @@ numpy and safetensors alone, and as msgspec knows no parts of a registry.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from functools import cache
 from reprlib import Repr
@@ -22,7 +22,14 @@ _brief = Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = 100
 short = _brief.repr  # of a value in an error: aliases of aliases make a few lines of YAML endless
 
-NAMES = {int: "int", float: "float", bool: "bool", str: "str", dict: "dict", NoneType: "null"}
+NAMES = {
+    int: "int",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    dict: "keys and values",
+    NoneType: "null",
+}
 JSON_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string", NoneType: "null"}
 
 
@@ -73,22 +80,27 @@ class Section:
 Kind = TypeVar("Kind")
 
 
-@cache
-def hints_of(kind: Any) -> dict[str, Any]:
+def _hints_of(kind: Any) -> dict[str, Any]:
     """Return the types of a dataclass's fields, with their limits and meanings."""
     return get_type_hints(kind, include_extras=True)
 
 
+# Its type stands here, as to mypy a class is no argument of a cached function.
+hints_of: Callable[[Any], dict[str, Any]] = cache(_hints_of)
+
+
 def meaning(hint: Any) -> str:
     """Return the text of an annotation."""
-    return next((text for text in _extras(hint) if isinstance(text, str)), "")
+    return next((text for text in extras(hint) if isinstance(text, str)), "")
 
 
-def _extras(hint: Any) -> tuple[Any, ...]:
+def extras(hint: Any) -> tuple[Any, ...]:
+    """Return what an annotation adds to its type."""
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
-def _plain(hint: Any) -> Any:
+def plain(hint: Any) -> Any:
+    """Return the type of an annotation."""
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
@@ -98,12 +110,11 @@ def checked(kind: type[Kind] | Any, value: Any, where: str) -> Any:
     A dataclass is made of a mapping, and a tuple of a list or of a single value. A whole number
     serves as a float. An unknown key is named with the nearest valid one.
     """
-    for extra in _extras(kind):
+    for extra in extras(kind):
         if hasattr(extra, "choose"):  # a registry of parts
             return extra.choose(value, where)
-    plain = _plain(kind)
-    value = _typed(plain, value, where)
-    for extra in _extras(kind):
+    value = _typed(plain(kind), value, where)
+    for extra in extras(kind):
         if isinstance(extra, Range):
             value = extra.checked(value, where)
     return value
@@ -131,7 +142,7 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
             checked(args[0], key, where): checked(args[1], item, f"{where}.{key}")
             for key, item in value.items()
         }
-    if is_dataclass(kind):
+    if is_dataclass(kind) and isinstance(kind, type):
         return value if isinstance(value, kind) else made(kind, value, where)
     if kind is float and type(value) is int and abs(value) < 1e300:
         value = float(value)
@@ -174,7 +185,11 @@ def made(kind: type[Kind], value: Any, where: str) -> Kind:
     for field in _init_fields(kind):
         if field.name not in value and field.default is field.default_factory is MISSING:
             raise AccordError(f"{where}: expected {field.name}, got none")
-    values = {key: checked(hints[key], item, f"{where}.{key}") for key, item in value.items()}
+    values = {
+        key: checked(hint, value[key], f"{where}.{key}")
+        for key, hint in hints.items()
+        if key in value
+    }
     try:
         return kind(**values)
     except AccordError as error:  # of values that do not go together
@@ -187,7 +202,7 @@ def _init_fields(kind: Any) -> list[Field]:
 
 def named(kind: Any) -> str:
     """Return the name of a type for an error."""
-    kind = _plain(kind)
+    kind = plain(kind)
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return " or ".join(map(named, args))
@@ -200,9 +215,8 @@ def named(kind: Any) -> str:
 
 def json_schema(kind: Any) -> dict[str, Any]:
     """Return the JSON schema of a type, with meanings and limits."""
-    extras = _extras(kind)
-    schema = _schema(_plain(kind))
-    for extra in extras:
+    schema = _schema(plain(kind))
+    for extra in extras(kind):
         if hasattr(extra, "json_schema"):  # limits, or a registry of parts
             schema |= extra.json_schema()
     return schema | ({"description": meaning(kind)} if meaning(kind) else {})
@@ -232,6 +246,6 @@ def _schema(kind: Any) -> dict[str, Any]:
         if field.default is not MISSING:
             default = field.default
             properties[field.name]["default"] = (
-                asdict(default) if is_dataclass(default) else default
+                vars(default) if isinstance(default, Section) else default
             )
     return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -194,6 +194,7 @@ def config(
 
         print_table(pd.DataFrame(declared()))
     else:
-        from accord.pipeline.config.effects import explain
+        from accord.pipeline.config.explanation import explain
+        from accord.pipeline.stages.table import STAGES
 
-        echo(explain(), end="")
+        echo(explain({name: stage.help for name, stage in STAGES.items()}), end="")

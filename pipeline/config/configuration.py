@@ -3,30 +3,35 @@
 A value for one model outweighs a value for all, whatever their order.
 
 `models` maps a model's name to what it changes in any section, and `base` names a configuration to
-start from. A section's keys and defaults are the fields of the stage's frozen dataclass.
+start from. An initial checkpoint (train.start) fixes some keys.
 """
 
-import math
 import re
-import types
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 from accord.errors import AccordError
-from accord.models.common.checks import nearest
-from accord.models.common.registry import trust_files
-from accord.models.recipe import MOVED, Recipe, Teachers
+from accord.models.common.checks import expect, nearest
+from accord.models.common.registry import imported, parted, trust_files
+from accord.models.common.schema import check_keys, checked, hints_of, plain, short
+from accord.models.parts import ENCODERS
 from accord.pipeline.base.messages import say
-from accord.pipeline.config.effects import Sections, effective, with_start
-from accord.pipeline.config.presets import base_of, layered, parse, short
-from accord.pipeline.sections import FeaturiseParams
-from accord.pipeline.stages.table import STAGES
+from accord.pipeline.config.explanation import as_yaml
+from accord.pipeline.config.presets import base_of, layered, parse, put_on
+from accord.pipeline.config.sections import (
+    MORPHOLOGY,
+    OF_ALL_MODELS,
+    SECTIONS,
+    FeaturiseParams,
+    StartSettings,
+)
 
 TEMPLATES = ("featurise", "templates")
 Layer = dict[str, dict[str, Any]]  # section -> key -> value
+Layers = Sequence[Mapping[str, Any] | None]
+Sections = Mapping[str, Any]  # section -> its frozen dataclass
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Override:
 
 
 def read_overrides(texts: Iterable[str], models: Iterable[str]) -> list[Override]:
-    """The overrides of `--set`, which must name existing models."""
+    """Read the overrides of `--set`, which must name existing models."""
     return [_read(text, [*models]) for text in texts]
 
 
@@ -48,49 +53,45 @@ def _read(text: str, models: Sequence[str]) -> Override:
     match = re.fullmatch(r"(?:([^=]+)\.)?(\w+)\.(\w+)=(.*)", text, re.DOTALL)
     if not match:
         raise AccordError(
-            f"expected --set section.key=value or model.section.key=value, found '{text}'"
+            f"expected --set section.key=value or model.section.key=value, got '{text}'"
         )
     model, section, key, value = match.groups()
     if model is not None and model not in models:
         raise AccordError(f"--set {text}: no model '{model}'{nearest(model, models)}")
-    if model is not None and section in STAGES and STAGES[section].over_models:
+    if model is not None and section in OF_ALL_MODELS:
         raise AccordError(f"--set {text}: {section} is of all models; expected {section}.{key}=…")
-    found = _value(value, _kind(section, key), f"the value of --set {text.partition('=')[0]}")
-    return Override(model, section, key, found)
+    kind = plain(hints_of(SECTIONS[section]).get(key)) if section in SECTIONS else None
+    where = f"the value of --set {text.partition('=')[0]}"
+    return Override(model, section, key, _value(value, kind, where))
 
 
 def _value(text: str, kind: Any, where: str) -> Any:
-    """A value in YAML. A text is taken as it is, and a list may be separated by commas."""
-    found = text if kind is str else parse(text, where)
-    if isinstance(found, str) and _is_list(kind):
-        return [item.strip() for item in found.split(",")]
-    return found
-
-
-def _kind(section: str, key: str) -> Any:
-    """The type of a key; None for an unknown key."""
-    return get_type_hints(STAGES[section].params).get(key) if section in STAGES else None
-
-
-def _is_list(kind: Any) -> bool:
-    """Whether a list is among the expected types."""
-    return any(get_origin(each) is tuple for each in (kind, *get_args(kind)))
+    """Return a value in YAML. A text is taken as it is, and a list may be separated by commas."""
+    value = text if kind is str else parse(text, where)
+    is_list = any(get_origin(option) is tuple for option in (kind, *get_args(kind)))
+    if isinstance(value, str) and is_list:
+        return [item.strip() for item in value.split(",")]
+    return value
 
 
 def as_layer(overrides: Iterable[Override], model: str | None) -> Layer:
-    """The changes for one model; for None, those for all."""
-    found: Layer = {}
-    for each in overrides:
-        if each.model == model:
-            found.setdefault(each.section, {})[each.key] = each.value
-    return found
+    """Return the changes for one model; for None, those for all."""
+    layer: Layer = {}
+    for override in overrides:
+        if override.model == model:
+            layer.setdefault(override.section, {})[override.key] = override.value
+    return layer
 
 
 def say_replaced(overrides: Sequence[Override], models: Mapping[str, Mapping[str, Any]]) -> None:
     """Print a line for each key set for all models although some had their own value."""
     for section, keys in as_layer(overrides, None).items():
         for key, value in keys.items():
-            named = {each.model for each in overrides if (each.section, each.key) == (section, key)}
+            named = {
+                change.model
+                for change in overrides
+                if (change.section, change.key) == (section, key)
+            }
             replaced = [
                 model
                 for model, changes in models.items()
@@ -103,21 +104,6 @@ def say_replaced(overrides: Sequence[Override], models: Mapping[str, Mapping[str
                 )
 
 
-RENAMED = {  # keys of earlier versions
-    "beside": "pretraining",
-    "beside_epochs": "pretraining_epochs",
-    "trust": "background_gate",
-    "average": "ema",
-    "gain": "min_delta",
-    "decay": "lr_decay",
-    "clip": "max_grad_norm",
-    "window": "bptt",
-    "vary_window": "vary_bptt",
-    "size_penalty": "activation_penalty",
-    "change_penalty": "temporal_penalty",
-}
-
-
 @dataclass(frozen=True)
 class Config:
     """A checked configuration: the shared sections, and each model's own full set."""
@@ -128,7 +114,7 @@ class Config:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            model: {stage: asdict(params) for stage, params in sections.items()}
+            model: {name: asdict(section) for name, section in sections.items()}
             for model, sections in self.models.items()
         }
 
@@ -152,36 +138,29 @@ def load_config(
         model: [raw, declared[model], for_all, as_layer(changes, model)]
         for model in _chosen(models, declared, where)
     }
-    asked = {
-        model: with_start(layers[model], f"{where}, model '{model}'", checked_sections)
-        for model in layers
-    }
-    say_replaced(changes, {model: declared[model] for model in asked})
+    full = {model: _with_start(layers[model], f"{where}, model '{model}'") for model in layers}
+    say_replaced(changes, {model: declared[model] for model in full})
     _say_dropped(changes, layers, source)
     name = re.sub(r"\.ya?ml$", "", Path(source).name) if name is None else _name(name, "--name")
-    return Config(name, sections, effective(asked, layers, where))
+    return Config(name, sections, _effective(full, layers, where))
 
 
-def _say_dropped(
-    overrides: Sequence[Override],
-    layers: Mapping[str, Sequence[Mapping[str, Any]]],
-    source: str,
-) -> None:
+def _say_dropped(overrides: Sequence[Override], layers: Mapping[str, Layers], source: str) -> None:
     """Name the templates that a list of a user's file or of --set takes from a model.
 
     `form` alone is the RNN, which is meant to have no others.
     """
     base = base_of(source)
-    named = {each.model for each in overrides if (each.section, each.key) == TEMPLATES}
+    named = {change.model for change in overrides if (change.section, change.key) == TEMPLATES}
     dropped: dict[tuple[str, str], list[str]] = {}
-    for model, (raw, own, *of_set) in layers.items():
-        of_file = _templates(raw, own)
+    for model, (raw, declared, *of_set) in layers.items():
+        of_file = _templates(raw, declared)
         if base is not None and of_file != ["form"]:
             below = _templates(base, (base.get("models") or {}).get(model))
-            if left := ", ".join(each for each in below if each not in of_file):
+            if left := ", ".join(name for name in below if name not in of_file):
                 dropped.setdefault((source, left), []).append(model)
-        templates = _templates(raw, own, *of_set)
-        left = ", ".join(each for each in of_file if each not in templates)
+        templates = _templates(raw, declared, *of_set)
+        left = ", ".join(name for name in of_file if name not in templates)
         if left and named & {None, model}:
             dropped.setdefault(("--set", left), []).append(model)
     for (where, left), models in dropped.items():
@@ -192,131 +171,220 @@ def _say_dropped(
 
 
 def _templates(*layers: Mapping[str, Any] | None) -> list[str]:
-    """The templates of layers, each put on those before it."""
+    """Return the templates of layers, each put on those before it."""
     values: dict[str, Any] = {}
     for layer in layers:
         if isinstance(layer, dict) and isinstance(layer.get("featurise"), dict):
-            values = FeaturiseParams.layered(values, layer["featurise"])
-    found = values.get("templates", FeaturiseParams.templates)
-    return [found] if isinstance(found, str) else [*found]
+            values = put_on(FeaturiseParams, values, layer["featurise"])
+    templates = values.get("templates", MORPHOLOGY)
+    return [templates] if isinstance(templates, str) else [*templates]
 
 
 def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:
-    """The changes of each model; a model that is null is removed."""
+    """Return the changes of each model; a model that is null is removed."""
     if not isinstance(models, dict) or not models:
         raise AccordError(
-            f"{where}: expected 'models' to map names to changes, found {short(models)}"
+            f"{where}: expected 'models' to map names to changes, got {short(models)}"
         )
-    found = {
+    declared = {
         _name(model, f"{where}, models"): changes
         for model, changes in models.items()
         if changes is not None
     }
-    if not found:
+    if not declared:
         raise AccordError(
-            f"{where}: expected a model, found none but {', '.join(map(str, models))}, which null "
+            f"{where}: expected a model, got none but {', '.join(map(str, models))}, which null "
             f"removes; {{}} is a model that changes nothing"
         )
-    return found
+    return declared
 
 
 def _name(name: Any, where: str) -> str:
-    """A model's or a run's name, which also names files: it must not lead out of their folder."""
+    """Return a model's or a run's name, which also names files and must not leave their folder."""
     if not re.fullmatch(r"[^\W_][^/\\\x00-\x1f]{0,99}", str(name)):
         expected = "names that begin with a letter or a digit and hold no slash"
-        raise AccordError(f"{where}: expected {expected}, found {short(name)}")
+        raise AccordError(f"{where}: expected {expected}, got {short(name)}")
     return str(name)
 
 
 def _chosen(models: Sequence[str], declared: Mapping[str, Any], where: str) -> list[str]:
-    """The models of these names, or all, in the order of their declaration."""
+    """Return the models of these names, or all, in the order of their declaration."""
     for model in models:
         if model not in declared:
             raise AccordError(f"{where}: no model '{model}'{nearest(model, declared)}")
     return [model for model in declared if model in models or not models]
 
 
-def checked_sections(layers: Sequence[Mapping[str, Any] | None], where: str) -> Sections:
-    """The dataclass of every stage: the defaults, overridden by each layer in order."""
-    layers = [layer for layer in layers if layer is not None]
+def checked_sections(layers: Layers, where: str) -> Sections:
+    """Return the dataclass of every section: the defaults, overridden by each layer in order."""
     for layer in layers:
-        if not isinstance(layer, dict):
-            raise AccordError(f"{where}: expected sections to change, found {short(layer)}")
-        _check_keys(layer, STAGES, where, "section")
+        if not isinstance(layer, dict | None):
+            raise AccordError(f"{where}: expected sections to change, got {short(layer)}")
+        check_keys(layer or {}, SECTIONS, where, "section")
     return {
-        name: _section(stage.params, [layer.get(name) for layer in layers], f"{where}, {name}")
-        for name, stage in STAGES.items()
+        name: _section(section, [(layer or {}).get(name) for layer in layers], f"{where}, {name}")
+        for name, section in SECTIONS.items()
     }
 
 
-def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: str) -> Any:
-    hints, moved = get_type_hints(params), MOVED if params is Recipe else {}
+def _section(section: type, layers: Layers, where: str) -> Any:
     values: dict[str, Any] = {}
     for layer in layers:
-        if layer is None:
-            continue
-        if not isinstance(layer, dict):
-            raise AccordError(f"{where}: expected keys and values, found {short(layer)}")
-        _check_keys(layer, {**hints, **moved}, where, "key")
-        typed = {
-            key: _typed(value, hints[key], f"{where}.{key}") if key in hints else value
-            for key, value in layer.items()
-        }
-        values = _layered(params, values, typed, where)
+        keys = checked(dict | None, layer, where) or {}
+        try:
+            values = put_on(section, values, keys)
+        except AccordError as error:
+            raise AccordError(f"{where}.{error}") from None
     trust_files(values)
-    try:
-        values = params.settled(values) if moved else values
-        return params(**values)
-    except ValueError as error:  # of a value out of its range
-        raise AccordError(f"{where}.{error}") from None
+    return checked(section, values, where)
 
 
-def _layered(params: type, values: Mapping[str, Any], typed: Mapping[str, Any], where: str) -> Any:
-    """Values overridden by those of a layer, by the rules of the section."""
-    try:
-        return params.layered(values, typed) if hasattr(params, "layered") else {**values, **typed}
-    except ValueError as error:
-        raise AccordError(f"{where}.{error}") from None
-
-
-def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
-    for key in found:
-        if key not in valid:
-            said = short(str(key))
-            if RENAMED.get(str(key)) in valid:
-                raise AccordError(f"{where}: {kind} {said} is called {RENAMED[key]!r} now")
-            raise AccordError(f"{where}: unknown {kind} {said}{nearest(str(key), valid)}")
-
-
-def _typed(value: Any, hint: Any, where: str) -> Any:
-    """The value as the field's type, or an error that names what was expected."""
-    origin, args = get_origin(hint), get_args(hint)
-    # A part by its name or with settings, or some of the teachers' keys: the dataclass checks all.
-    if dict in args or hint is Teachers:
-        return value
-    if origin in (Union, types.UnionType):
-        if value is None and type(None) in args:
-            return None
-        return _typed(value, next(arg for arg in args if arg is not type(None)), where)
-    if origin is Literal:
-        if value in args:
-            return value
-        close = nearest(short(value), args)
-        raise AccordError(
-            f"{where}: expected one of {', '.join(args)}, found {short(value)}{close}"
+def _effective(
+    models: Mapping[str, Sections], layers: Mapping[str, Layers], where: str
+) -> dict[str, Sections]:
+    """Return the models as they will be built; an error if a stated key has no effect."""
+    for name, sections in models.items():
+        _check_background(sections, f"{where}, model '{name}'")
+    built = {name: _with_width(sections) for name, sections in models.items()}
+    unused = [
+        name
+        for name in models
+        if built[name]["train"] != models[name]["train"]
+        and models[name]["train"].output_kind != "background"  # which has no network at all
+        and any("hidden" in ((layer or {}).get("train") or {}) for layer in layers[name])
+    ]
+    if unused:
+        say(
+            f"train.hidden has no effect on {', '.join(unused)}: a tied encoder without hidden "
+            f"layers is as wide as train.embedding"
         )
-    if origin is tuple:
-        items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_typed(item, args[0], where) for item in items)
-    if is_dataclass(hint):
-        return _section(hint, [value], where)
-    if hint is float and type(value) is int and abs(value) < 1e300:
-        value = float(value)
-    if hint is float and isinstance(value, str):  # YAML reads 1e-3 as text
-        with suppress(ValueError):
-            value = float(value)
-    if hint is float and isinstance(value, float) and not math.isfinite(value):
-        raise AccordError(f"{where}: expected a finite number, found {value}")
-    if type(value) is not hint:
-        raise AccordError(f"{where}: expected {hint.__name__}, found {short(value)}")
-    return value
+    return built
+
+
+def _check_background(sections: Sections, where: str) -> None:
+    """Check that b goes with pretraining and with the direction in which a text is read."""
+    kind, _ = parted(sections["background"].kind)
+    if sections["train"].pretraining == "background" and kind == "ngram":
+        raise AccordError(
+            f"{where}: train.phases: pretraining.use: background takes the place of "
+            f"background.kind: ngram; expected background.kind: unigram or uniform, or use: "
+            f"initialise"
+        )
+    for key, fits in {
+        f"background.kind: {kind}": kind in ("unigram", "uniform"),
+        "encode.merges": sections["encode"].merges is None,
+        "train.start": sections["train"].start is None,
+    }.items():
+        if sections["train"].text == "backward" and not fits:
+            raise AccordError(f"{where}: train.text: backward expects words and no {key}")
+
+
+def _with_width(sections: Sections) -> Sections:
+    """Normalise `hidden` where it is ignored, so that the cache key does not change."""
+    train = sections["train"]
+    hidden = ENCODERS.about(train.encoder, "hidden")
+    if train.tied and (hidden == "none" or (hidden == "between layers" and train.layers == 1)):
+        train = replace(train, hidden=train.embedding)
+    return {**sections, "train": train}
+
+
+# Returns the `StartSettings` of the model that train.start names. Its module stands above this one.
+START = "accord.pipeline.model.earlier_models:start_settings"
+
+# The sections that are the checkpoint's, and the keys if not all of them: how text is read, what is
+# known of words, and what the weights were made for.
+KEPT = {
+    "tokenise": ("view", "lowercase"),
+    "analyse": ("lexicon", "join", "protocol"),
+    "featurise": None,
+    "background": None,
+    "encode": None,
+    "train": (
+        *("encoder", "output", "layers", "embedding", "hidden", "input", "tied", "condition"),
+    ),
+}
+# Models that can be fine-tuned: with features of words, an open vocabulary, and no labels, as
+# another text has others.
+EXPECTED = {
+    "analyse": {"protocol": "open"},
+    "background": {"kind": "unigram"},
+    "encode": {"merges": None},
+    "train": {"is_log_linear": True, "input": "features", "condition": "none"},
+}
+
+
+def _with_start(layers: Layers, where: str) -> Sections:
+    """Return the sections of the layers; with an initial checkpoint, some come from it."""
+    stated = checked_sections(layers, where)
+    start, pretraining = stated["train"].start, stated["train"].pretraining
+    if start is None:
+        return stated
+    settings: StartSettings = imported(START)(start)
+    kept = {
+        section: {
+            key: value for key, value in settings.params[section].items() if not keys or key in keys
+        }
+        for section, keys in KEPT.items()
+    }
+    of_start = checked_sections([kept], f"train.start, {start}")
+    _check_start(start, of_start)
+    if stated["analyse"].protocol == "closed":
+        kept = _of_closed(kept, settings.has_vectors)
+        of_start = checked_sections([kept], where)
+    sections = checked_sections([kept, *layers], where)
+    _refuse_others(start, kept, of_start, sections, where)
+    if pretraining != "none":
+        raise AccordError(
+            f"{where}, train.phases: expected no pretraining, as it is fine-tuned from {start}; "
+            f"got {pretraining}"
+        )
+    # They lie in its folder, and are looked for nowhere else.
+    without: dict[str, dict[str, Any]] = {"analyse": {"frequency": None}}
+    if "vectors" in kept["featurise"]:
+        without["featurise"] = {"vectors": None}
+    elif added := sections["featurise"].vectors:  # classes of them would be other templates
+        expect(f"{where}, featurise.vectors: dimensions", added.dimensions > 0, "1 or more", 0)
+    if settings.has_lexicons:
+        without["analyse"]["lexicon"] = ()
+    return {**sections, **{name: replace(sections[name], **keys) for name, keys in without.items()}}
+
+
+def _of_closed(kept: Mapping[str, dict], has_vectors: bool) -> dict[str, dict[str, Any]]:
+    """Return the settings that a closed vocabulary takes from the initial checkpoint.
+
+    Its φ may have vectors, if the checkpoint has none. b is the text's own, and has no frequencies.
+    """
+    featurise = dict(kept["featurise"])
+    if not featurise["vectors"] and not has_vectors:
+        del featurise["vectors"]
+    changed = {
+        "analyse": {**kept["analyse"], "protocol": "closed"},
+        "featurise": featurise,
+        "background": {**kept["background"], "unseen": "alike"},
+    }
+    return {**kept, **changed}
+
+
+def _check_start(start: str, sections: Sections) -> None:
+    for section, keys in EXPECTED.items():
+        for key, expected in keys.items():
+            if (value := getattr(sections[section], key)) != expected:
+                raise AccordError(
+                    f"train.start: expected a model with {section}.{key}: {expected or 'null'}, "
+                    f"{start} has {value}"
+                )
+
+
+def _refuse_others(
+    start: str, kept: Mapping[str, Mapping], of_start: Sections, stated: Sections, where: str
+) -> None:
+    """Reject settings that differ from those of the initial checkpoint."""
+    for section, keys in kept.items():
+        for key in keys:
+            expected, value = getattr(of_start[section], key), getattr(stated[section], key)
+            if expected != value:
+                hint = "; analyse.protocol: closed may add them" if key == "vectors" else ""
+                raise AccordError(
+                    f"{where}, {section}.{key}: expected {as_yaml(expected)}, as in {start}, the "
+                    f"model to fine-tune{hint}; got {as_yaml(value)}"
+                )

@@ -12,7 +12,7 @@ import numpy as np
 
 from accord.errors import AccordError
 from accord.models.data import in_a_row
-from accord.pipeline.sections import CorpusParams
+from accord.pipeline.config.sections import CorpusParams
 
 Splits = dict[str, array]  # the numbers of each split's sentences
 OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is drawn here

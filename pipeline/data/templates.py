@@ -24,7 +24,7 @@ from accord.lexicon.vectors import string_hashes
 from accord.models.common.checks import expect, nearest
 from accord.models.common.registry import Registry
 from accord.pipeline.base.names import END, END_ID, NOT_TOP, is_unknown, read_as_unknown
-from accord.pipeline.sections import FeaturiseParams
+from accord.pipeline.config.sections import FeaturiseParams
 
 TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon

@@ -23,9 +23,9 @@ from accord.models.data import Sentences
 from accord.pipeline.base.arrow import batches
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID, is_special, read_as_unknown
+from accord.pipeline.config.sections import SPACY, VectorParams
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.templates import VECTORS
-from accord.pipeline.sections import SPACY, VectorParams
 
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
 ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from accord.errors import AccordError, NotFoundError
-from accord.models.common.files import WEIGHTS
+from accord.models.common.files import WEIGHTS, load_json
 from accord.models.recipe import Recipe
 from accord.pipeline.base.artefact import (
     Artefact,
@@ -24,6 +24,7 @@ from accord.pipeline.base.artefact import (
 )
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import CONFIG, MODEL, RECIPE, is_compact
+from accord.pipeline.config.sections import StartSettings
 from accord.pipeline.data.catalogue import cache_home
 from accord.pipeline.model import find as resolve
 from accord.pipeline.model.find import TrainedModel
@@ -55,6 +56,19 @@ def start_artefact(start: str) -> Artefact:
 def start_params(start: str) -> dict[str, Any]:
     """Its parameters by stage."""
     return read_json(start_folder(start) / CONFIG)["params"]
+
+
+def start_settings(start: str) -> StartSettings:
+    """Return the settings of an initial checkpoint."""
+    # Here, as a machine that trains has not what these modules need
+    from accord.pipeline.data.unknown_words import read_chain
+    from accord.pipeline.data.word_vectors import is_dense
+
+    folder, params = start_folder(start), start_params(start)
+    params["analyse"]["lexicon"] = read_chain(folder)["names"]
+    # A checkpoint that was fine-tuned itself may have vectors that its settings do not name.
+    has_vectors = any(map(is_dense, load_json(folder / "names.json", list)))
+    return StartSettings(params, has_vectors, not is_compact(folder))
 
 
 def check_start(start: str) -> None:

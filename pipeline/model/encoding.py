@@ -6,13 +6,12 @@ form, so each encoding has its own readers for them; all other files are the sam
 Needs numpy and safetensors only: tables and lexicons are loaded when they are asked for.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,9 +26,10 @@ from accord.models.common.arrays import (
     shapes_of,
 )
 from accord.models.common.files import WEIGHTS, load_json
+from accord.models.common.schema import checked
 from accord.models.ngrams import SHARED_BY, SIGNATURES
 from accord.models.phi import Features
-from accord.models.recipe import MOVED, Recipe, Teachers
+from accord.models.recipe import Recipe
 from accord.models.spelling.spelling import Spelling, load_spelling
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.base.artefact import Inputs
@@ -292,36 +292,5 @@ def read_lookup(folder: Path) -> dict[str, Any]:
 
 
 def read_recipe(path: Path) -> Recipe:
-    content = load_json(path, dict)
-    hints = get_type_hints(Recipe)
-    for key in content:
-        if key not in hints and key not in MOVED:
-            raise AccordError(
-                f"{path}: unknown key {key!r:.100}: no Accord up to this version wrote it. Update "
-                f"Accord, or train the model again"
-            )
-    try:
-        for key, value in Recipe.settled(Recipe.layered({}, content)).items():
-            if not _fits(value, hints[key]):
-                raise AccordError(f"{key}: expected {_named(hints[key])}, got {value!r:.100}")
-        return Recipe.read(content)
-    except ValueError as error:  # of a number out of its range
-        raise AccordError(f"{path}: {error}") from None
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_origin(hint) is tuple:  # of any length, which JSON has as a list
-        return type(value) is list and all(_fits(each, get_args(hint)[0]) for each in value)
-    if get_args(hint):
-        return any(_fits(value, each) for each in get_args(hint))
-    if hint is Teachers:
-        return type(value) is dict
-    if hint is float and type(value) in (int, float):
-        return abs(value) < math.inf
-    return type(value) is hint
-
-
-def _named(hint: Any) -> str:
-    return getattr(hint, "__name__", str(hint)) if not get_args(hint) else str(hint)
+    """Read the recipe of a trained model."""
+    return checked(Recipe, load_json(path, dict), str(path))

@@ -23,7 +23,7 @@ from accord.models.inference.torch_model import in_torch
 from accord.models.log_linear import Described
 from accord.models.model import LanguageModel
 from accord.models.ngrams import discounted
-from accord.models.parts import CONDITIONS, HISTORIES, SMOOTHINGS
+from accord.models.parts import BACKGROUNDS, CONDITIONS, HISTORIES, SMOOTHINGS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
@@ -33,7 +33,6 @@ from accord.pipeline.base.names import DESCRIBED, PRETRAINING, PRETRAINING_MASS,
 from accord.pipeline.data.encoded import read_text, read_values, weighted
 from accord.pipeline.model.encoding import PRIOR, Encoding, FullEncoding
 from accord.pipeline.model.parts import has_own_words, without_the_impossible
-from accord.pipeline.sections import BACKGROUNDS
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
@@ -46,11 +45,12 @@ def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
 
 def background_of(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Background:
     """b(K, x) of the kind that was prepared. With folds it can be trained over."""
-    return BACKGROUNDS[encoding.about["kind"]](recipe, encoding, features, folds)
+    kind, settings = encoding.about["kind"], encoding.about.get("settings", {})
+    return BACKGROUNDS[kind](recipe, encoding, features, folds, **settings)
 
 
 def ngrams(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Background:
-    """n-grams of the training text, counted again whenever they are needed."""
+    """n-grams of the training text; words that it lacks share mass as in `unigram`."""
     inputs, about = encoding.artefacts, encoding.about
     texts = [training_text(recipe, inputs)]
     if about["pretraining"]:
@@ -95,7 +95,12 @@ def prior_of(encoding: Encoding) -> Prior:
 
 
 def unigram(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Unigram:
-    """The prior mass of words, or of the subwords that spell them."""
+    """Training counts; words that training lacks share the discounted mass."""
+    return _unigram(encoding, features)
+
+
+def uniform(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Unigram:
+    """The same mass for every known word, as in a softmax."""
     return _unigram(encoding, features)
 
 
@@ -194,7 +199,7 @@ def _below(recipe: Recipe) -> Recipe:
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
     """The number of labels of each kind that the network is conditioned on, if any."""
     kind, _ = parted(recipe.condition)
-    if kind == "none" or CONDITIONS.part(kind).about.get("reads") == "sentence before":
+    if kind == "none" or CONDITIONS.about(kind, "reads") == "sentence before":
         return []
     values = read_values(inputs["encode"])
     if not values:

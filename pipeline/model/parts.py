@@ -17,6 +17,7 @@ from accord.models.common.files import load_json
 from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.numpy_model import NumpyModel, computes
+from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.spelling.spelling import Spelling
 from accord.models.spelling.subwords import SubwordModel
@@ -30,7 +31,6 @@ from accord.pipeline.model.encoding import (
     read_lookup,
 )
 from accord.pipeline.model.find import TrainedModel
-from accord.pipeline.sections import BACKGROUNDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def without_the_impossible(
 
 def has_own_words(encoding: Encoding) -> bool:
     """Whether b comes from a file, which may have words that the vocabulary lacks."""
-    return bool(BACKGROUNDS.part(encoding.about["kind"]).about.get("own words"))
+    return bool(BACKGROUNDS.about(encoding.about["kind"], "own_words"))
 
 
 ASKED = ("analyse", "featurise", "background", "encode", "train")  # stages that answers come from

@@ -41,6 +41,7 @@ from accord.pipeline.base.names import (
     is_special,
     read_as_unknown,
 )
+from accord.pipeline.config.sections import AnalyseParams
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.unknown_words import (
     WRITTEN,
@@ -53,7 +54,6 @@ from accord.pipeline.data.unknown_words import (
 )
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
-from accord.pipeline.sections import AnalyseParams
 
 COUNTS = "counts.json"  # in a shard: how often each split has each word
 FEW = 0.4  # share of analysed words: French has more with any lexicon of its content words

@@ -11,6 +11,7 @@ from accord.errors import AccordError
 from accord.models.common.arrays import load_array
 from accord.models.common.registry import imported, outside_files, parted
 from accord.models.ngrams import adapted, discounted, groups_of
+from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
 from accord.models.spelling.ngram import NGramSpelling
@@ -24,8 +25,8 @@ from accord.pipeline.base.names import (
     is_special,
     read_as_unknown,
 )
+from accord.pipeline.config.sections import BackgroundParams
 from accord.pipeline.data.templates import factors_of
-from accord.pipeline.sections import BACKGROUNDS, BackgroundParams
 
 RAREST = 0.01  # per million: frequency of a word that the lexicon of frequencies lacks
 
@@ -55,7 +56,7 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
         found = factors_of(analyses, len(types), settings["factors"].split())
         np.savez(out / "factors.npz", **found)
-    if prepare := BACKGROUNDS.part(kind).about.get("prepare"):
+    if prepare := BACKGROUNDS.about(kind, "prepare"):
         about |= imported(prepare)(params, types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
         about["code"] = [hash_of_file(file) for file in others]
@@ -81,7 +82,8 @@ def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
 def _about(params: BackgroundParams) -> dict[str, Any]:
     """The settings that training needs."""
     told = ("kind", "share", "order", "smoothing", "history", "pretraining")
-    return {name: getattr(params, name) for name in told} | {"kind": parted(params.kind)[0]}
+    kind, settings = parted(params.kind)
+    return {name: getattr(params, name) for name in told} | {"kind": kind, "settings": settings}
 
 
 def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:

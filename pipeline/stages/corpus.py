@@ -34,6 +34,7 @@ from accord.pipeline.base.arrow import Spool, batches, rows, write_rows
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import counted, say, track
 from accord.pipeline.base.names import ABOUT, PRETRAINING
+from accord.pipeline.config.sections import SOURCE, CorpusParams
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import LABELS
 from accord.pipeline.data.splits import (
@@ -43,7 +44,6 @@ from accord.pipeline.data.splits import (
     split_by_document,
     split_by_sentence,
 )
-from accord.pipeline.sections import SOURCE, CorpusParams
 
 
 class ReadSentence(NamedTuple):

@@ -26,6 +26,7 @@ from accord.pipeline.base.names import (
     is_special,
     read_as_unknown,
 )
+from accord.pipeline.config.sections import EncodeParams
 from accord.pipeline.data.encoded import (
     DOCUMENTS,
     NUMBERS,
@@ -39,7 +40,6 @@ from accord.pipeline.data.subwords import Speller
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.data.word_vectors import word_classes
 from accord.pipeline.evaluation.suites import Pair, encode_suite
-from accord.pipeline.sections import EncodeParams
 from accord.pipeline.stages.corpus import label_numbers, label_values
 
 

@@ -18,6 +18,7 @@ from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FIGURES, START_WEIGHTS
+from accord.pipeline.config.sections import EvaluateParams
 from accord.pipeline.data.encoded import held_out, read_sentences, suites
 from accord.pipeline.evaluation.metrics import (
     OF_START,
@@ -30,7 +31,6 @@ from accord.pipeline.evaluation.metrics import (
 )
 from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.network import for_queries, load_trained
-from accord.pipeline.sections import EvaluateParams
 
 
 @torch.inference_mode()

@@ -18,6 +18,7 @@ from accord.models.phi import Features, by_name, of_words, with_own_features
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
+from accord.pipeline.config.sections import FeaturiseParams
 from accord.pipeline.data import word_vectors
 from accord.pipeline.data.templates import VECTORS, check, chosen, fill, known_names, sides
 from accord.pipeline.data.word_vectors import (
@@ -27,7 +28,6 @@ from accord.pipeline.data.word_vectors import (
     is_dense,
     spelled,
 )
-from accord.pipeline.sections import FeaturiseParams
 
 OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
 

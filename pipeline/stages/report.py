@@ -24,6 +24,7 @@ from accord.pipeline.base.figures import (
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FACTORS, RECIPE
 from accord.pipeline.base.tables import by_seed, html_page, html_table, markdown
+from accord.pipeline.config.sections import ReportParams
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import (
     Compared,
@@ -35,7 +36,6 @@ from accord.pipeline.evaluation.comparison import (
     read_epochs,
     test_splits,
 )
-from accord.pipeline.sections import ReportParams
 from accord.pipeline.stages.table import STAGES
 
 REPORT = STAGES["report"]
@@ -213,7 +213,7 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
         return {each: inputs[f"{model}/{each}"] for each in REPORT.inputs}
 
     for model in reversed(models):
-        recipe = Recipe.read(load_json(inputs[f"{model}/train"] / RECIPE, dict))
+        recipe = Recipe(**load_json(inputs[f"{model}/train"] / RECIPE, dict))
         of_subwords = count_subwords(inputs[f"{model}/encode"])  # which have no features
         if recipe.is_log_linear and not of_subwords:
             same = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.corpora import sources
-from accord.errors import AccordError
+from accord.errors import AccordError, NotFoundError
 from accord.lexicon.analysis import FEATURES, feature_names
 from accord.lexicon.chain import BUILT_IN, FROM_PATH, TABLES
 from accord.lexicon.chain import files as lexicon_files
@@ -19,6 +19,7 @@ from accord.models.common.checks import expect, nearest
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.log import CURVE, PHASE_CURVES
+from accord.models.parts import BACKGROUNDS
 from accord.models.spelling.subwords import COUNTS, SPELLER
 from accord.pipeline.base.names import (
     ABOUT,
@@ -29,6 +30,16 @@ from accord.pipeline.base.names import (
     PRETRAINING_MASS,
     RECIPE,
     START_WEIGHTS,
+)
+from accord.pipeline.config.sections import (
+    AnalyseParams,
+    BackgroundParams,
+    CorpusParams,
+    EncodeParams,
+    EvaluateParams,
+    FeaturiseParams,
+    ReportParams,
+    TokeniseParams,
 )
 from accord.pipeline.data import word_vectors
 from accord.pipeline.data.catalogue import folder_of
@@ -44,16 +55,6 @@ from accord.pipeline.data.templates import TEMPLATES, check
 from accord.pipeline.data.unknown_words import WRITTEN
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.evaluation.suites import suite_files
-from accord.pipeline.sections import (
-    AnalyseParams,
-    BackgroundParams,
-    CorpusParams,
-    EncodeParams,
-    EvaluateParams,
-    FeaturiseParams,
-    ReportParams,
-    TokeniseParams,
-)
 from accord.pipeline.stages.stage import TRAIN, Stage
 
 
@@ -106,13 +107,12 @@ def _check_templates(sections: Mapping[str, Any]) -> None:
 
 
 def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
-    """The files of a smoothing of another package, and those that are named: ARPA and others."""
-    from_outside = [Path(file) for file in params.named_files]
-    for path in from_outside:
+    """The files of parts of other packages, and those that the background names."""
+    paths = [Path(file) for file in BACKGROUNDS.files(params.kind)]
+    for path in paths:
         if not path.is_file():
-            key = "arpa: expected an ARPA file" if params.arpa else "kind: expected a file"
-            raise AccordError(f"background.{key}, found none at {path}")
-    return [*outside_files(params), *from_outside]
+            raise NotFoundError(f"background.kind: expected a file, got none at '{path}'")
+    return [*outside_files(params), *paths]
 
 
 def _files_of_metrics(params: EvaluateParams) -> list[Path]:

@@ -29,9 +29,9 @@ from accord.pipeline.base.arrow import (
 )
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
+from accord.pipeline.config.sections import TokeniseParams
 from accord.pipeline.data.encoded import LABELS
 from accord.pipeline.data.unknown_words import save_written
-from accord.pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 # Further columns of a sentence: its document, its source if there are several, its labels.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated, Literal
 
 import torch
 
@@ -16,6 +17,7 @@ from accord.errors import AccordError
 from accord.models.background import FOLDS, Background
 from accord.models.common.device import choose_device
 from accord.models.common.files import WEIGHTS
+from accord.models.common.schema import Range
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.data import Sentences
 from accord.models.distillation import Distillation
@@ -23,10 +25,10 @@ from accord.models.gpu import processes
 from accord.models.inference.torch_model import in_torch
 from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
+from accord.models.parts import PHASES, SOLVERS
 from accord.models.recipe import Recipe
 from accord.models.regularisers import LossTerm
 from accord.models.train import Trainer
-from accord.models.training_parts import PHASES, SOLVERS
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import PRETRAINING, RECIPE, START_WEIGHTS
@@ -142,10 +144,13 @@ def pretrain(
     training: Training,
     out: Path,
     *,
-    use: str = "initialise",
-    epochs: int = 4,
+    use: Annotated[
+        Literal["initialise", "background"],
+        "initialise: its weights are the start; background: it trains the background of this one",
+    ] = "initialise",
+    epochs: Annotated[int, Range(ge=1), "over the text, at most"] = 4,
 ) -> None:
-    """Train the model, or the one that becomes its background, on corpus.pretraining.
+    """Train on the text of corpus.pretraining first, the model or its future background.
 
     While that text is read b is one of its words, which the corpus need not have.
     """

@@ -33,12 +33,12 @@ from accord.pipeline.base.artefact import FinishedRun, read_json
 from accord.pipeline.base.messages import track
 from accord.pipeline.base.names import CONFIG, END
 from accord.pipeline.config.configuration import Config, load_config
+from accord.pipeline.config.sections import FeaturiseParams
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import FREQUENT, fill, of_analyses
 from accord.pipeline.evaluation.comparison import comparison_table, scores
 from accord.pipeline.evaluation.suites import CLAMS
 from accord.pipeline.run.run import run_config
-from accord.pipeline.sections import FeaturiseParams
 
 
 def compare_lexicons(

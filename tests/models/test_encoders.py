@@ -200,7 +200,7 @@ def test_it_trains_under_autocast(name):
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(ValueError, match=r"expected one of .*elman, .* found 'ltsm'; .* 'lstm'"):
+    with pytest.raises(ValueError, match=r"expected one of .*elman, .* got 'ltsm'; .* 'lstm'"):
         build("ltsm")
 
 

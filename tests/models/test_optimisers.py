@@ -9,8 +9,8 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from accord.models.optimisers import Muon, optimiser
+from accord.models.parts import SCHEDULES
 from accord.models.train import STEPS, Trainer
-from accord.models.training_parts import SCHEDULES
 
 TEXT = sentences()
 SGD = {"kind": "sgd", "momentum": 0.5}

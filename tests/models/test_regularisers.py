@@ -203,7 +203,7 @@ def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
     ("changes", "message"),
     [
         ({"losses": {"past_decode": -1.0}}, "losses.past_decode: expected 0 or more, got -1"),
-        ({"losses": {"fraternal": "a"}}, "losses.fraternal: expected 0 or more, got a"),
+        ({"losses": {"fraternal": "a"}}, "losses.fraternal: expected float, got 'a'"),
         ({"losses": {"brotherly": 1.0}}, "losses: expected one of past_decode, .* 'brotherly'"),
         (PAST | {"output": "softmax"}, "losses.past_decode: expected output: log-linear"),
         (PAST | {"tied": False}, "losses.past_decode: expected tied: true"),

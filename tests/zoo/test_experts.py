@@ -13,9 +13,9 @@ from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import NO_WORD, Sentences
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
-from accord.models.parts import EXPERTS
 from accord.models.phi import Features
 from accord.models.train import Trainer
+from accord.zoo.expert import EXPERTS
 
 TEXT = sentences(20)
 COPY = {"kind": "copy", "reach": 3}
@@ -95,6 +95,6 @@ def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
 
 def test_an_expert_that_does_not_exist_is_named():
     with pytest.raises(
-        ValueError, match=r"output: expert\.expert: expected one of copy, found 'cpoy'; the nearest"
+        ValueError, match=r"output: expert\.expert: expected one of copy, got 'cpoy'; the nearest"
     ):
         model(output={"kind": "expert", "expert": "cpoy"})

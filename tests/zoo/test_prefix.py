@@ -11,9 +11,9 @@ from accord.models.background import Unigram
 from accord.models.common.registry import PLUGINS, trust_files
 from accord.models.data import Sentences
 from accord.models.log_linear import Described
-from accord.models.parts import OUTPUTS, PREFIX_FEATURES
+from accord.models.parts import OUTPUTS
 from accord.zoo import prefix
-from accord.zoo.prefix import PrefixLogLinear, PrefixStates, WordSeen
+from accord.zoo.prefix import PREFIX_FEATURES, PrefixLogLinear, PrefixStates, WordSeen
 
 FORMS = ["</s>", "la", "le", "les", "fille", "garçon", "belle", "beau", "belles", "."]
 NAMES = [
@@ -165,9 +165,9 @@ def test_a_file_is_loaded_only_if_the_user_names_it(tmp_path, monkeypatch):
     path.write_text("def features(prefix, word, *, reach: int = 3):\n    return {'n': reach}\n")
     choice = {"kind": "prefix-features", "features": {"kind": f"{path}:features", "reach": 2}}
     with pytest.raises(ValueError, match=f"it is not run.*set {PLUGINS}="):
-        OUTPUTS.checked(choice)
+        OUTPUTS.choose(choice)
     monkeypatch.setenv(PLUGINS, str(path))
-    assert OUTPUTS.checked(choice)["features"]["reach"] == 2
+    assert OUTPUTS.choose(choice)["features"]["reach"] == 2
     monkeypatch.delenv(PLUGINS)
     trust_files({"output": choice})
     assert PREFIX_FEATURES[f"{path}:features"]([], None) == {"n": 3}

@@ -10,8 +10,9 @@ import accord
 from accord.models.common.files import load_json
 from accord.models.common.registry import trust_files
 from accord.models.log_linear import Described, OutputContext
-from accord.models.parts import OUTPUTS, PREFIX_FEATURES
+from accord.models.parts import OUTPUTS
 from accord.pipeline.data.encoded import read_text
+from accord.zoo.prefix import PREFIX_FEATURES
 
 MODEL_PAGE = Path(__file__).parents[2] / "docs" / "model.md"
 

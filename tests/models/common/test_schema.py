@@ -58,7 +58,7 @@ def test_a_mapping_becomes_its_dataclass(written, read):
         ({"names": [1]}, r"^x\.names: expected str, got 1"),
         ({"way": "dwn"}, "x.way: expected one of up, down, got 'dwn'; the nearest is 'down'"),
         ({"weights": {"a": -1}}, r"^x\.weights\.a: expected 0 or more, got -1"),
-        ({"weights": [1]}, r"^x\.weights: expected dict, got \[1\]"),
+        ({"weights": [1]}, r"^x\.weights: expected keys and values, got \[1\]"),
         ({"either": 0.5}, r"^x\.either: expected int or str, got 0\.5"),
         ({"lists": 1}, r"^x\.lists: expected a list, got 1"),
     ],

@@ -12,8 +12,8 @@ from accord.corpora.sources import read
 from accord.pipeline.ask.conditioning import perplexities, prime, tell
 from accord.pipeline.ask.generate import Generator
 from accord.pipeline.cli.main import app
+from accord.pipeline.config.sections import CorpusParams
 from accord.pipeline.data.encoded import read_labels, read_values
-from accord.pipeline.sections import CorpusParams
 from accord.pipeline.stages import corpus
 
 GENRES = ("plain", "loud")

@@ -1,14 +1,16 @@
 """A configuration is checked key by key, and says what is wrong and what is nearest."""
 
+import json
 import re
 from dataclasses import replace
 
 import pytest
 
-from accord.models.recipe import MOVED
+from accord.models.common.schema import hints_of, meaning
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.effects import explain, explanations
+from accord.pipeline.config.explanation import editor_schema, explain
 from accord.pipeline.config.presets import layered, preset_names
+from accord.pipeline.config.sections import OF_ALL_MODELS, SECTIONS
 from accord.pipeline.model.find import BUNDLED_FOLDER
 from accord.pipeline.stages.table import STAGES
 
@@ -33,15 +35,13 @@ def test_every_preset_is_valid(preset):
     ("text", "said"),
     [
         ("corpsu: {limit: 3}", "unknown section 'corpsu'; the nearest is 'corpus'"),
-        ("train: {window: 3}", "key 'window' is called 'bptt' now"),
-        ("corpus: {beside: a.txt}", "key 'beside' is called 'pretraining' now"),
         ("corpus: {limt: 3}", "unknown key 'limt'; the nearest is 'limit'"),
-        ("corpus: {limit: many}", "corpus.limit: expected int, found 'many'"),
-        ("tokenise: {lowercase: 1}", "tokenise.lowercase: expected bool, found 1"),
+        ("corpus: {limit: many}", "corpus.limit: expected int, got 'many'"),
+        ("tokenise: {lowercase: 1}", "tokenise.lowercase: expected bool, got 1"),
         ("train: {encoder: lstn}", "the nearest is 'lstm'"),
         ("models: {a: {trian: {}}}", "model 'a': unknown section 'trian'"),
         ("models: []", "expected 'models' to map names to changes"),
-        ("corpus: [1, 2]", "expected keys and values, found [1, 2]"),
+        ("corpus: [1, 2]", "expected keys and values, got [1, 2]"),
         ("featurise: {vectors: spacy}", "featurise.vectors: expected keys and values"),
         ("featurise: {vectors: {dimension: 3}}", "the nearest is 'dimensions'"),
         ("featurise: {vectors: {dimensions: x}}", "featurise.vectors.dimensions: expected int"),
@@ -72,7 +72,7 @@ def test_a_run_is_called_as_its_file(tmp_path, ending):
 
 @pytest.mark.parametrize("text", ["", "# a comment alone\n"])
 def test_a_file_that_says_nothing_is_refused(tmp_path, text):
-    with pytest.raises(ValueError, match="expected sections such as 'corpus:', found nothing"):
+    with pytest.raises(ValueError, match="expected sections such as 'corpus:', got nothing"):
         load_config(write(tmp_path, text))
 
 
@@ -104,7 +104,7 @@ def test_null_removes_a_model_of_any_base(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("models: {rnn: null}", "found none but rnn, which null removes; {} is a model"),
+        ("models: {rnn: null}", "got none but rnn, which null removes; {} is a model"),
         ("base: tiny\nmodels: {rn: null}", "which has no 'rn'; the nearest is 'rnn'"),
         ("base: tiny\nmodels: {rnn: null, ll-rnn: null}", "expected 'models' to map names"),
     ],
@@ -135,11 +135,29 @@ def test_a_model_changes_only_what_it_names():
 
 
 def test_the_explanation_is_itself_a_valid_configuration_and_explains_every_key(tmp_path):
-    text = explain()
+    text = explain({name: stage.help for name, stage in STAGES.items()})
     config = load_config(write(tmp_path, text))
-    assert config.sections == {name: stage.params() for name, stage in STAGES.items()}
-    for stage in STAGES.values():
-        assert all(explanations(stage.params).values()), f"{stage.name} has a key unexplained"
+    assert config.sections == {name: section() for name, section in SECTIONS.items()}
+    for name, section in SECTIONS.items():
+        for key, hint in hints_of(section).items():
+            assert meaning(hint), f"{name}.{key} is unexplained"
+
+
+def test_the_sections_are_those_of_the_stages():
+    assert {name: stage.params for name, stage in STAGES.items()} == SECTIONS
+    assert {name for name, stage in STAGES.items() if stage.over_models} == {*OF_ALL_MODELS}
+
+
+def test_an_editor_knows_every_key_with_its_limits_and_choices():
+    schema = json.loads(editor_schema())["properties"]
+    assert {*SECTIONS, "base", "models"} == schema.keys()
+    train = schema["train"]["properties"]
+    assert train["bptt"]["minimum"] == 1 and train["precision"]["enum"] == ["float32", "bfloat16"]
+    names, *described = train["encoder"]["anyOf"]
+    assert "lstm" in names["enum"]
+    window = next(part for part in described if part["properties"]["kind"] == {"const": "window"})
+    assert window["properties"]["order"]["minimum"] == 1
+    assert train["losses"]["properties"]["fraternal"] == {"type": "number", "minimum": 0}
 
 
 def test_a_base_is_changed_section_by_section_and_its_models_are_replaced(tmp_path):
@@ -201,10 +219,3 @@ def test_the_models_of_make_run_are_measured_on_a_thousand_sentences_of_the_same
         assert len({sections[stage] for sections in models.values()}) == 1
     spelled = {sections["background"].spelling for sections in models.values()}
     assert len(spelled) == 1
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_are_written_in_the_keys_of_today(name):
-    raw, _ = layered(name)
-    sections = [raw, *(model or {} for model in raw.get("models", {}).values())]
-    assert not {key for each in sections for key in each.get("train") or {}} & MOVED.keys()

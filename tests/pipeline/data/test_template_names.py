@@ -4,8 +4,8 @@ import pytest
 
 import accord
 from accord.lexicon.analysis import FEATURES
+from accord.pipeline.config.sections import FeaturiseParams, VectorParams
 from accord.pipeline.data.templates import check, chosen, sides
-from accord.pipeline.sections import FeaturiseParams, VectorParams
 
 
 @pytest.mark.parametrize(

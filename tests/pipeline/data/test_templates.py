@@ -13,10 +13,10 @@ from accord.corpora.text import words as words_of
 from accord.lexicon.analysis import FEATURES
 from accord.lexicon.vectors import string_hashes
 from accord.pipeline.base.names import END, UNKNOWN
+from accord.pipeline.config.sections import FeaturiseParams, VectorParams
 from accord.pipeline.data import word_vectors
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.templates import TEMPLATES, fill
-from accord.pipeline.sections import FeaturiseParams, VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from accord.pipeline.base.names import END, UNKNOWN
+from accord.pipeline.config.sections import FeaturiseParams, VectorParams
 from accord.pipeline.data import word_vectors
 from accord.pipeline.data.word_vectors import WordVectors, find, reduced
-from accord.pipeline.sections import FeaturiseParams, VectorParams
 from accord.pipeline.stages import featurise
 
 VECTORS = {"Paris": [1, 0, 0], "paris": [0, 1, 0], "le": [0, 0, 1], "Lyon": [2, 0, 0]}

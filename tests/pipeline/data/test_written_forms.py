@@ -5,8 +5,8 @@ from collections import Counter
 import pandas as pd
 
 from accord.pipeline.base.arrow import rows, write_rows
+from accord.pipeline.config.sections import TokeniseParams
 from accord.pipeline.data.unknown_words import WRITTEN, read_written, save_written
-from accord.pipeline.sections import TokeniseParams
 from accord.pipeline.stages import tokenise
 from accord.pipeline.stages.corpus import SCHEMA
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from accord.pipeline.base.arrow import rows, splits
-from accord.pipeline.sections import CorpusParams
+from accord.pipeline.config.sections import CorpusParams
 from accord.pipeline.stages import corpus
 
 
@@ -320,8 +320,8 @@ def test_pretraining_on_the_test_alone_is_refused(tmp_path):
     ("params", "fault"),
     [
         ({"source": ()}, "source: expected a source"),
-        ({"source": ("tiny", "tiny")}, "source: expected sources that differ, found tiny, tiny"),
-        ({"pretraining": ("tiny", "tiny")}, "pretraining: expected sources that differ"),
+        ({"source": ("tiny", "tiny")}, "source: expected names that differ, got tiny, tiny"),
+        ({"pretraining": ("tiny", "tiny")}, "pretraining: expected names that differ"),
     ],
 )
 def test_no_source_and_one_twice_are_refused(params, fault):

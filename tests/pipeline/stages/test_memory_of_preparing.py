@@ -7,7 +7,7 @@ import pytest
 
 from accord.pipeline.base import arrow as tables
 from accord.pipeline.base.names import END, UNKNOWN
-from accord.pipeline.sections import CorpusParams, EncodeParams
+from accord.pipeline.config.sections import CorpusParams, EncodeParams
 from accord.pipeline.stages import corpus, encode, tokenise
 
 

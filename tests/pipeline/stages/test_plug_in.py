@@ -7,9 +7,10 @@ from plug_in_cases import install
 
 import accord
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.effects import explain
+from accord.pipeline.config.explanation import explain
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.run.run import Run
+from accord.pipeline.stages.table import STAGES
 
 JORDAN = '''
 from typing import Annotated
@@ -84,7 +85,7 @@ def installed(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(installed, capsys):
-    explained = explain()
+    explained = explain(dict.fromkeys(STAGES, ""))
     assert "#   kept_inputs: The last outputs are read again beside the next word" in explained
     assert "#     memory: 0.5 – the share of older outputs in what is read again" in explained
     assert (
@@ -114,7 +115,7 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
         ),
         (
             "{kind: kept_inputs, memory: much}",
-            "train.encoder: kept_inputs.memory: expected float, found",
+            "train.encoder: kept_inputs.memory: expected float, got",
         ),
         ("broken", "train.encoder: encoder 'broken' of kept_inputs-net cannot be loaded"),
     ],

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from accord.pipeline.base import arrow as tables
-from accord.pipeline.sections import TokeniseParams
+from accord.pipeline.config.sections import TokeniseParams
 from accord.pipeline.stages import corpus, tokenise
 
 
@@ -37,7 +37,7 @@ from pathlib import Path
 
 os.fork = None  # a fork copies the locks that other threads hold
 print("begins")
-from accord.pipeline.sections import TokeniseParams
+from accord.pipeline.config.sections import TokeniseParams
 from accord.pipeline.stages import tokenise
 text, one, several = map(Path, sys.argv[1:])
 tokenise.compute(TokeniseParams(processes=1), {"corpus": text}, one)
