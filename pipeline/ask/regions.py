@@ -13,12 +13,13 @@ import ast
 import json
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, NoReturn
 
+import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
@@ -31,7 +32,7 @@ BAR = "|"  # between two regions of a sentence: 'Le chien | du voisin | aboie.'
 
 
 def without_bars(sentence: str) -> str:
-    """What is read: as long as the sentence, so that every word stands where it stood."""
+    """Return the sentence with spaces for bars, so that every word keeps its place."""
     return sentence.replace(BAR, " ")
 
 
@@ -53,13 +54,13 @@ class StimulusRegions:
         if names is None:
             self.names = [range(1, len(starts) + 1) for starts in self.starts]
             return
-        given = [_split(each) for each in names]
-        self.names, self.of_context = given, CONTEXT
-        for number, (starts, own) in enumerate(zip(self.starts, given, strict=True), start=1):
-            if len(starts) != len(own):
+        of_rows = [_split(text) for text in names]
+        self.names, self.of_context = of_rows, CONTEXT
+        for number, (starts, of_row) in enumerate(zip(self.starts, of_rows, strict=True), start=1):
+            if len(starts) != len(of_row):
                 raise AccordError(
                     f"row {number}: expected {len(starts)} names of regions, as the sentence has "
-                    f"parts; got {len(own)}: {', '.join(own)}"
+                    f"parts; got {len(of_row)}: {', '.join(of_row)}"
                 )
 
     def at(self, sentence: int, place: int) -> int | str:
@@ -69,7 +70,7 @@ class StimulusRegions:
 
 
 def _parts(sentence: str, by_space: bool) -> Iterator[int]:
-    """Where each part begins that holds more than spaces."""
+    """Yield where each part begins that holds more than spaces."""
     borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
     for before, after in pairwise([-1, *borders, len(sentence)]):
         if sentence[before + 1 : after].strip():
@@ -95,27 +96,27 @@ REGION_MEASURES = {
 
 
 def by_region(words: pd.DataFrame) -> pd.DataFrame:
-    """One row for each region of each row of the stimuli, from the table of their words."""
+    """Return a row for each region of each row of the stimuli, from the table of their words."""
     if "region" not in words:
         raise AccordError(
             "expected regions: put bars between them, 'Le chien | du voisin | aboie.', or name a "
             "column of them"
         )
-    own = list(words.columns[: words.columns.get_loc("sentence_number")])
+    of_stimuli = list(words.columns[: words.columns.get_loc("sentence_number")])
     keys = [name for name in ("model", "row") if name in words] + ["region"]
     grouped = words.groupby(keys, sort=False)
     bits = grouped["surprisal"]
-    found = grouped[[name for name in own if name not in keys]].first()
-    found["words"], found["spelled"] = bits.size(), grouped["spelled"].sum()
-    found["surprisal"] = bits.sum()
-    found["mean_surprisal"], found["first_surprisal"] = bits.mean(), bits.first()
+    regions = grouped[[name for name in of_stimuli if name not in keys]].first()
+    regions["words"], regions["spelled"] = bits.size(), grouped["spelled"].sum()
+    regions["surprisal"] = bits.sum()
+    regions["mean_surprisal"], regions["first_surprisal"] = bits.mean(), bits.first()
     firsts = words.loc[grouped.head(1).index].set_index(keys)  # `first` would pass missing ones
     kept = ["previous_surprisal", "previous_surprisal_2", "entropy"]
     for name in [*kept, *(name for name in words if name.startswith("p_"))]:
         if name in firsts:
-            found[name] = firsts[name]
-    found = found.reset_index()
-    return found[[*own, *(name for name in found if name not in own)]]
+            regions[name] = firsts[name]
+    regions = regions.reset_index()
+    return regions[[*of_stimuli, *(name for name in regions if name not in of_stimuli)]]
 
 
 @dataclass(frozen=True)
@@ -129,73 +130,80 @@ class Prediction:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """The share of items for which it holds, with Wilson's interval of 95 %, and the mean
-        difference of its two sides in bits, with its standard error; NaN of several formulas."""
-        models = self.items.groupby("model", sort=False) if "model" in self.items else None
-        rows = []
-        for name, own in models if models is not None else [(None, self.items)]:
-            low, high = wilson(int(own["success"].sum()), len(own))
-            mean, error = own["difference"].mean(), own["difference"].sem()
+        """Return the share of items for which it holds, with Wilson's interval of 95 %.
+
+        Beside it stand the mean difference of the two sides in bits and its standard error; NaN of
+        several formulas.
+        """
+        has_models, rows = "model" in self.items, []
+        models = self.items.groupby("model", sort=False) if has_models else [("", self.items)]
+        for name, items in models:
+            holds = int(items["success"].sum())
+            low, high = wilson(holds, len(items))
             rows.append(
-                ({"model": name} if name is not None else {})
+                ({"model": name} if has_models else {})
                 | {
                     "prediction": self.formula,
-                    "items": len(own),
-                    "holds": int(own["success"].sum()),
-                    "share": own["success"].mean(),
+                    "items": len(items),
+                    "holds": holds,
+                    "share": holds / len(items),
                     "low": low,
                     "high": high,
-                    "difference": mean,
-                    "SE": error,
+                    "difference": items["difference"].mean(),
+                    "SE": items["difference"].sem(),
                 }
             )
         return pd.DataFrame(rows)
 
 
 def records(checked: Sequence[Prediction]) -> list[dict[str, Any]]:
-    """The summaries of predictions for JSON; None for what a prediction has not."""
+    """Return the summaries of predictions for JSON; None for what a prediction has not."""
     if not checked:
         return []
     return json.loads(_summaries(checked).to_json(orient="records", double_precision=6))
 
 
 def _summaries(checked: Sequence[Prediction]) -> pd.DataFrame:
-    return pd.concat([each.summary for each in checked], ignore_index=True)
+    return pd.concat([prediction.summary for prediction in checked], ignore_index=True)
 
 
 def shown(checked: Sequence[Prediction]) -> pd.DataFrame:
-    """The summaries of predictions as a person reads them."""
-    summary = _summaries(checked)
-    found = summary[[name for name in ("model", "prediction") if name in summary]].copy()
-    found["items"] = summary["items"].astype(str)
-    of_items = zip(summary["holds"], summary["share"], strict=True)
-    found["holds"] = [f"{holds}: {share:.3f}" for holds, share in of_items]
-    bounds = zip(summary["low"], summary["high"], strict=True)
-    found["95 %"] = [f"{low:.3f} to {high:.3f}" for low, high in bounds]
-    found["difference"] = ["" if isnan(e) else f"{e:+.2f} bits" for e in summary["difference"]]
-    found["SE"] = ["" if isnan(each) else f"{each:.2f}" for each in summary["SE"]]
-    return found
+    """Return the summaries of predictions as a person reads them."""
+    rows = [
+        ({"model": row["model"]} if "model" in row else {})
+        | {
+            "prediction": row["prediction"],
+            "items": str(row["items"]),
+            "holds": f"{row['holds']}: {row['share']:.3f}",
+            "95 %": f"{row['low']:.3f} to {row['high']:.3f}",
+            "difference": "" if isnan(row["difference"]) else f"{row['difference']:+.2f} bits",
+            "SE": "" if isnan(row["SE"]) else f"{row['SE']:.2f}",
+        }
+        for row in _summaries(checked).to_dict("records")
+    ]
+    return pd.DataFrame(rows)
 
 
 def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) -> Prediction:
-    """For which items a formula holds; those that lack a condition or region are counted."""
+    """Return the items for which a formula holds; those without a condition or region are named."""
     for option, column in (("--by", condition), ("--item", item)):
         if column not in regions:
             there = nearest(column, map(str, regions))
             raise AccordError(f"{option}: expected the column of a prediction, '{column}'{there}")
-    known = _distinct(regions[condition]), _distinct(regions["region"])
-    tree, used = _parsed(formula, *known)
+    comparisons, used = _parsed(
+        formula, _distinct(regions[condition]), _distinct(regions["region"])
+    )
     keys = ["model", item] if "model" in regions else [item]
     place = regions[condition].astype(str) + "." + regions["region"].astype(str)
-    wide = regions.assign(place=place)
-    if wide.duplicated([*keys, "place"]).any():
-        twice = wide[wide.duplicated([*keys, "place"])].iloc[0]
+    table = regions.assign(place=place)
+    if table.duplicated([*keys, "place"]).any():
+        twice = table[table.duplicated([*keys, "place"])].iloc[0]
         raise AccordError(
             f"--expects: expected one row per item and condition; item {twice[item]} has several "
             f"with {condition} {twice[condition]}"
         )
-    in_order = pd.MultiIndex.from_frame(wide[keys].drop_duplicates())
-    wide = wide.set_index([*keys, "place"])["surprisal"].unstack().reindex(columns=used)
+    in_order = pd.MultiIndex.from_frame(table[keys].drop_duplicates())
+    wide = table.set_index([*keys, "place"])["surprisal"].unstack().reindex(columns=used)
     wide = wide.reindex(in_order if len(keys) > 1 else in_order.get_level_values(0))
     lacking = wide.isna().any(axis=1)
     if lacking.all():
@@ -208,34 +216,41 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
             f"{' or '.join(without)}: {names:.200}"
         )
     wide = wide[~lacking]
-    values = [dict(zip(used, row, strict=True)) for row in wide.to_numpy()]
-    found = wide.reset_index().assign(
-        difference=[_difference(tree, each) for each in values],
-        success=[_holds(tree, each) for each in values],
-    )
-    return Prediction(formula, found)
+    sides = [(_sum(tree.left, wide), _sum(tree.comparators[0], wide)) for tree in comparisons]
+    holds = [
+        COMPARED[type(tree.ops[0])](*pair) for tree, pair in zip(comparisons, sides, strict=True)
+    ]
+    difference = sides[0][0] - sides[0][1] if len(sides) == 1 else nan
+    items = wide.assign(difference=difference, success=np.logical_and.reduce(holds))
+    return Prediction(formula, items.reset_index())
 
 
 def _distinct(values: pd.Series) -> list[str]:
     return sorted({*values.astype(str)}, key=len, reverse=True)
 
 
-def _parsed(formula: str, conditions: list[str], regions: list[str]) -> tuple[ast.expr, list[str]]:
-    """The formula as a tree in which each CONDITION.REGION is a name, and those that it uses."""
+PLACE = re.compile(r"([^\W\d]\w*)\.(\w+)")  # CONDITION.REGION, as it is mostly written
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+COMPARED = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
+
+
+def _parsed(
+    formula: str, conditions: list[str], regions: list[str]
+) -> tuple[list[ast.Compare], list[str]]:
+    """Return the comparisons of a formula, and the places CONDITION.REGION that they name."""
     used: list[str] = []
 
-    def named(found: re.Match) -> str:
-        if found[0] not in used:
-            used.append(found[0])
-        return f" v{used.index(found[0])} "
+    def named(place: re.Match) -> str:
+        if place[0] not in used:
+            used.append(place[0])
+        return f" v{used.index(place[0])} "
 
     names = [f"{condition}.{region}" for condition in conditions for region in regions]
     longest = sorted(names, key=len, reverse=True)
     text = re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)", named, formula)
-    text = re.sub(r"&+", " and ", text)
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        is_formula = _is_formula(tree)
+        trees = [ast.parse(part.strip(), mode="eval").body for part in re.split("&+", text)]
+        is_formula = all(map(_is_comparison, trees))
     except SyntaxError:
         is_formula = False
     if not is_formula:
@@ -246,14 +261,13 @@ def _parsed(formula: str, conditions: list[str], regions: list[str]) -> tuple[as
             f"conditions are {', '.join(sorted(conditions)):.200}, "
             f"regions are {', '.join(sorted(regions)):.200}"
         )
-    return _renamed(tree, used), used
-
-
-PLACE = re.compile(r"([^\W\d]\w*)\.(\w+)")  # CONDITION.REGION, as it is mostly written
+    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)):
+        node.id = used[int(node.id[1:])]
+    return trees, used
 
 
 def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) -> NoReturn:
-    """Say which name of a place is unknown."""
+    """Raise an error that says which name of a place is unknown."""
     for kind, name, there, option in (
         ("condition", place[1], conditions, "--by names their column"),
         ("region", place[2], regions, "--regions names a column of their names"),
@@ -266,51 +280,23 @@ def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) ->
     raise AccordError(f"--expects: expected an operator beside {place[0]}")
 
 
-ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-COMPARED = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
-
-
-def _is_formula(tree: ast.expr) -> bool:
-    """Whether it is a comparison of sums of surprisals, or several, and nothing else."""
-    if isinstance(tree, ast.BoolOp):
-        return isinstance(tree.op, ast.And) and all(map(_is_formula, tree.values))
-    is_one = isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED
-    if not is_one:
+def _is_comparison(tree: ast.expr) -> bool:
+    """Tell whether a tree compares two sums of surprisals, and nothing else."""
+    if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED):
         return False
-    for node in (each for side in (tree.left, *tree.comparators) for each in ast.walk(side)):
-        is_sum = isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC
-        is_name = isinstance(node, ast.Name) and re.fullmatch(r"v\d+", node.id)
-        is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-        is_sign = isinstance(node, ast.operator | ast.expr_context)
-        if not (is_sum or is_name or is_number or is_sign):
-            return False
-    return True
+    return _is_sum(tree.left) and _is_sum(tree.comparators[0])
 
 
-def _renamed(tree: ast.expr, used: list[str]) -> ast.expr:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            node.id = used[int(node.id[1:])]
-    return tree
-
-
-def _holds(tree: ast.expr, values: Mapping[str, float]) -> bool:
-    if isinstance(tree, ast.BoolOp):
-        return all(_holds(part, values) for part in tree.values)
-    left, right = _value(tree.left, values), _value(tree.comparators[0], values)
-    return bool(COMPARED[type(tree.ops[0])](left, right))
-
-
-def _difference(tree: ast.expr, values: Mapping[str, float]) -> float:
-    """By how much the first side of a formula is larger; NaN of several that are joined."""
-    if isinstance(tree, ast.BoolOp):
-        return nan
-    return _value(tree.left, values) - _value(tree.comparators[0], values)
-
-
-def _value(node: ast.expr, values: Mapping[str, float]) -> float:
-    if isinstance(node, ast.Name):
-        return values[node.id]
+def _is_sum(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return type(node.op) in ARITHMETIC and _is_sum(node.left) and _is_sum(node.right)
     if isinstance(node, ast.Constant):
-        return float(node.value)
-    return ARITHMETIC[type(node.op)](_value(node.left, values), _value(node.right, values))
+        return type(node.value) in (int, float)
+    return isinstance(node, ast.Name) and bool(re.fullmatch(r"v\d+", node.id))
+
+
+def _sum(node: ast.expr, values: pd.DataFrame) -> Any:
+    """Return the value of a sum for each item."""
+    if isinstance(node, ast.BinOp):
+        return ARITHMETIC[type(node.op)](_sum(node.left, values), _sum(node.right, values))
+    return values[node.id] if isinstance(node, ast.Name) else float(node.value)

@@ -184,7 +184,7 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     assert about["counts"]["words"] == len(written)
     assert about["predictions"][0]["share"] == 1
     assert {*about["files"], "stimuli.csv", "words.json"} == made
-    cited = CliRunner().invoke(app, ["cite", str(to)])
+    cited = CliRunner().invoke(app, ["surprisal", str(to), "--cite"])
     assert f"The table has {len(written)} words and marks of" in cited.output
     assert about["log_frequency"] in cited.output
     regions = pd.read_csv(tmp_path / "words.regions.csv")
@@ -287,3 +287,27 @@ def test_the_file_beside_a_table_says_whether_a_column_of_contexts_was_read(tmp_
     assert CliRunner().invoke(app, command).exit_code == 0
     (model,) = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["models"].values()
     assert model["context"] == said
+
+
+def test_two_columns_of_factors_make_four_conditions(tmp_path):
+    rows = [
+        (item, grammar, distance, f"{subject} |{far} {verb} | là.", "subject | verb | rest")
+        for item, subject in enumerate(SUBJECTS, start=1)
+        for grammar, verb in VERBS.items()
+        for distance, far in (("near", ""), ("far", " du petit voisin"))
+    ]
+    names = ["item", "grammar", "distance", "sentence", "regions"]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "in.csv", index=False)
+    formula = "bad_far.verb - good_far.verb > bad_near.verb - good_near.verb"
+    options = ["--by", "grammar,distance", "--expects", formula, "--regions", "regions"]
+    files = ["--to", str(tmp_path / "out.csv"), "--plot", str(tmp_path / "out.svg")]
+    done = CliRunner().invoke(app, ["surprisal", str(tmp_path / "in.csv"), *options, *files])
+    assert done.exit_code == 0, done.output
+    items = pd.read_csv(tmp_path / "out.prediction1.csv")
+    columns = ["bad_far.verb", "good_far.verb", "bad_near.verb", "good_near.verb"]
+    assert items[columns].notna().all(axis=None) and len(items) == len(SUBJECTS)
+    a, b, c, d = (items[name] for name in columns)
+    assert np.allclose(items["difference"], (a - b) - (c - d), atol=1e-4)
+    assert "bad_far (n = 3)" in (tmp_path / "out.svg").read_text(encoding="utf-8")
+    done = CliRunner().invoke(app, ["surprisal", str(tmp_path / "in.csv"), "--by", "grammar,size"])
+    assert "--by: expected a column" in done.stderr

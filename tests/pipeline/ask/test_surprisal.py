@@ -86,25 +86,32 @@ def test_a_word_of_rank_one_is_the_likeliest(scorer, words):
     assert ((words["rank"] == 1) >= is_best).all()
 
 
-def test_frequencies_are_those_of_lexique(fetched, scorer):
-    fetched("lexique")
-    words = surprisal(read_table(STIMULI, "sentence"), scorer)
-    known = words.set_index("word")["log_frequency"]
-    assert known["des"].iloc[0] > known["voisines"].iloc[0] > -2
-    assert known["."].notna().all(), "which Lexique lacks, and the training text has"
-
-
-def test_frequencies_are_those_of_the_training_text_where_lexique_is_missing(
-    scorer, monkeypatch, tmp_path
-):
+def test_frequencies_are_those_of_lexique_whatever_was_fetched(scorer, monkeypatch, tmp_path):
     for name in ("ACCORD_DATA", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    words = surprisal(pd.DataFrame({"sentence": ["Le chat mange des zyglotrons."]}), scorer)
+    words = surprisal(pd.DataFrame({"sentence": ["Des chats voient des zyglotrons."]}), scorer)
     found = words.set_index("word")["log_frequency"]
-    counts = scorer.parts.encoding.counts()[1:]
-    own = counts[scorer.id_of("des") - 1] / counts.sum() * 1e6
-    assert found["des"] == pytest.approx(np.log10(own))
+    assert found["chats"] == pytest.approx(1.432, abs=5e-4)
+    assert found["Des"] == found["des"] > found["chats"]
     assert np.isnan(found["zyglotrons"])
+    counts = scorer.parts.encoding.counts()[1:]
+    stop = counts[scorer.id_of(".") - 1] / counts.sum() * 1e6
+    assert found["."] == pytest.approx(np.log10(stop)), "Lexique lacks it, the training text not"
+
+
+def test_words_spelled_by_the_character_model_can_be_left_out(scorer, tmp_path):
+    table = pd.DataFrame({"sentence": ["Le zyglotron dort.", "Le chat dort."], "condition": "a"})
+    words = surprisal(table, scorer)
+    known = surprisal(table, scorer, drop_spelled=True)
+    assert words["spelled"].sum() == 1 and len(known) == len(words) - 1
+    expected = words[~words["spelled"]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(known, expected)  # the previous words are those of the text
+    table.to_csv(tmp_path / "in.csv", index=False)
+    options = ["--drop-spelled", "--to", tmp_path / "out.csv", "--run", scorer.trained.place]
+    done = command("surprisal", tmp_path / "in.csv", *options)
+    assert done.exit_code == 0, done.output
+    assert "left out: 1 word spelled by the character model" in done.stderr
+    assert pd.read_csv(tmp_path / "out.csv")["word"].tolist() == known["word"].tolist()
 
 
 def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):

@@ -33,6 +33,21 @@ def test_two_sentences_are_scored_one_after_the_other(tiny_run):
     assert "\n2 sentences, 8 words, " in done.stdout
 
 
+@pytest.mark.parametrize("text", ["et/ou", "3.14", "M.Petit"])
+def test_a_text_that_is_no_file_is_scored_whatever_its_signs(tiny_run, text):
+    done = command(text, "--run", tiny_run.folder)
+    assert done.exit_code == 0, done.output
+    assert "\n1 sentence, " in done.stdout
+    assert ("there is no such file" in done.stderr) == ("/" in text)
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "data/missing.csv"])
+def test_the_name_of_a_missing_file_is_refused(name):
+    done = command(name)
+    assert done.exit_code != 0
+    assert f"no file {name}" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["score", "correct"])
 def test_a_file_without_text_is_refused(command, tmp_path):
     (tmp_path / "nothing.txt").write_text("\n \n", encoding="utf-8")
