@@ -1,6 +1,7 @@
 """Which model made a table: a JSON file beside it, and a sentence for a Methods section."""
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -114,10 +115,19 @@ def write_sidecar(
         **results,
         "columns": {name: dict(each) for name, each in columns.items()},
     }
+    _remove_outdated(table, results.get("files", ()))
     with whole(sidecar(table)) as partial:
         text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
         partial.write_text(text, encoding="utf-8")
     return sidecar(table)
+
+
+def _remove_outdated(table: Path, files: Sequence[str]) -> None:
+    """Remove the tables of regions and predictions that an earlier run wrote, and this one not."""
+    outdated = {*_json(sidecar(table)).get("files", ())} - {*files}
+    further = re.compile(rf"{re.escape(table.stem)}\.(?:regions|prediction\d+)\.\w+")
+    for name in filter(further.fullmatch, map(str, outdated)):
+        (table.parent / name).unlink(missing_ok=True)
 
 
 def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:

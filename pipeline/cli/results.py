@@ -78,12 +78,12 @@ def compare(
     ] = 0,
 ) -> None:
     """Compare the models of several runs in one table; train those that are not trained."""
-    from accord.pipeline.study import tables as comparing  # here, as it loads matplotlib
+    from accord.pipeline.study import compare as comparing  # here, as it loads matplotlib
 
     if paper:
         if len(sources) != 1:
             raise AccordError(f"--paper: expected one run, got {', '.join(sources)}")
-        echo(comparing.tables(Path(sources[0])), end="")
+        echo(comparing.paper_tables(Path(sources[0])), end="")
         if sentences:
             echo(f"\n{comparing.drawn_sentences(Path(sources[0]), sentences)}", end="")
         return

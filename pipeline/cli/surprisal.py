@@ -367,7 +367,15 @@ def norms(
         str | None,
         typer.Option(
             help="The column that names the text of each word. Words are then read in their "
-            "texts, in the order of the rows, and the word before counts too."
+            "texts, in the order of the rows, and the previous word counts too."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,…",
+            help="Columns of the table that are factors of both regressions, crossed: two columns "
+            "for a 2 × 2 design.",
         ),
     ] = None,
     run: TrainedRun = None,
@@ -392,6 +400,7 @@ def norms(
         item=item,
         measure=measure,
         text=text,
+        by=listed(by or ""),
         drop_spelled=drop_spelled,
     )
     print_table(held.table)

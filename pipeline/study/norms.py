@@ -7,15 +7,16 @@ measure y, by least squares:
     y = β·(1, length, length², frequency, frequency²) + ε                  (1)
     y = β·(1, length, length², frequency, frequency², surprisal) + ε       (2)
 
-For words of a text both also have length and frequency of the word before, and (2) its surprisal.
-With RSS the sum of squared residuals, ΔLogLik = n/2 · log(RSS₁ / RSS₂) says how much likelier (2)
-makes the n measures. A larger model always gains something on its own data. So ten folds are held
-out one by one too: there ΔLogLik is what (2) gains on items that neither regression was fitted to.
+For words of a text both also have length and frequency of the previous word, and (2) its surprisal.
+Both may have the crossed factors of a design. With RSS the sum of squared residuals,
+ΔLogLik = n/2 · log(RSS₁ / RSS₂) says how much likelier (2) makes the n measures. A larger model
+always gains something on its own data. So ten folds are held out one by one too: there ΔLogLik is
+the gain on items that neither regression was fitted to.
 """
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -68,18 +69,23 @@ NORM_SETS = {
 
 @dataclass(frozen=True)
 class Measured:
-    """Items with what was measured of people. `texts` numbers the text of each word, if any."""
+    """Items and a measure of people. `texts` numbers the text of each word, if any."""
 
     items: list[str]
     measure: np.ndarray
     label: str  # of the measure, for a figure
     texts: np.ndarray | None = None
+    factors: list[str] | None = None  # the cell of the design that each item is of
 
 
 def read_measured(
-    source: str, item: str | None = None, measure: str | None = None, text: str | None = None
+    source: str,
+    item: str | None = None,
+    measure: str | None = None,
+    text: str | None = None,
+    by: Sequence[str] = (),
 ) -> Measured:
-    """Items and measures of a published set or of a table; rows that lack one are left out."""
+    """Read items and measures of a published set or of a table; rows that lack one are left out."""
     label = measure or TIME
     if source in NORM_SETS:
         known = NORM_SETS[source]
@@ -92,35 +98,45 @@ def read_measured(
         table = read_table(Path(source), item)
         if measure is None:
             raise AccordError("--measure: expected the column of what was measured")
-    for option, column in (("--item", item), ("--measure", measure), ("--text", text)):
+    options = [("--item", item), ("--measure", measure), ("--text", text)]
+    for option, column in options + [("--by", column) for column in by]:
         if column is not None and column not in table:
             raise AccordError(
                 f"{option}: unknown column '{column}'{nearest(column, map(str, table))}"
             )
+    needed = [item, *by, *([text] if text else [])]
     numbers = pd.to_numeric(table[measure], errors="coerce").to_numpy(float)
-    is_whole = np.isfinite(numbers) & table[item].notna().to_numpy()
+    is_given = table[needed].notna() & (table[needed].astype(str) != "")
+    is_whole = np.isfinite(numbers) & is_given.all(axis=1).to_numpy()
     is_whole &= table[item].astype(str).str.contains(r"\w").to_numpy()
     if lacking := int((~is_whole).sum()):
-        say(f"norms: {counted(lacking, 'row')} left out, without an item or a number in {measure}")
+        names = "".join(f", {name}" for name in needed[1:])
+        say(
+            f"norms: {counted(lacking, 'row')} left out, without an item{names} or a number in "
+            f"{measure}"
+        )
     if is_whole.sum() < FEWEST:
         raise AccordError(f"expected at least {FEWEST} items with {measure}, got {is_whole.sum()}")
-    if text is None:
-        kept = table[is_whole]
-        return Measured(kept[item].astype(str).str.strip().tolist(), numbers[is_whole], label)
-    # Words without a measure are read all the same: others stand behind them.
-    of_text = pd.factorize(table[text])[0]
-    numbers = np.where(is_whole, numbers, np.nan)
-    words = table[item].fillna("").astype(str).str.strip().tolist()
-    return Measured(words, numbers, label, of_text)
+    # Words without a measure are read with their text all the same: others stand behind them.
+    is_read = is_whole if text is None else is_given[text].to_numpy()
+    table = table[is_read]
+    cells = table[[*by]].astype(str).agg(", ".join, axis=1).tolist() if by else None
+    return Measured(
+        table[item].fillna("").astype(str).str.strip().tolist(),
+        np.where(is_whole, numbers, np.nan)[is_read],
+        label,
+        None if text is None else pd.factorize(table[text])[0],
+        cells,
+    )
 
 
 def _rdata(path: Path) -> pd.DataFrame:
-    """The one table of a file of R."""
+    """Read the one table of a file of R."""
     try:
         import rdata
     except ImportError:
         raise AccordError(
-            "norms: `pip install 'accord-lm[norms]'` brings what reads R's files"
+            "norms: `pip install 'accord-lm[norms]'` brings the reader of R's files"
         ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes that tables of the tidyverse have beside
@@ -144,42 +160,47 @@ def surprisal_of(scorer: Scorer, measured: Measured, drop_spelled: bool = False)
             add(words, words.sentence[~words.is_end])
         return bits
     for text in range(measured.texts.max() + 1):
-        at = np.flatnonzero(measured.texts == text)
-        words = [measured.items[place] for place in at]
+        rows = np.flatnonzero(measured.texts == text)
+        words = [measured.items[row] for row in rows]
         starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
         read = reader.read_text(" ".join(words))
-        add(read, at[np.searchsorted(starts, read.start[~read.is_end], side="right") - 1])
+        add(read, rows[np.searchsorted(starts, read.start[~read.is_end], side="right") - 1])
     return bits
 
 
 def baseline(measured: Measured) -> dict[str, np.ndarray]:
-    """Length in letters, log₁₀ of the frequency per million, both squared; the word before."""
+    """Return the columns of regression (1) but the constant, by name."""
     length = np.array([sum(map(str.isalnum, item)) for item in measured.items], float)
     # `l'homme` has the frequency of its longest word.
     heads = [max(words, key=len, default="") for words in tokens(measured.items)]
     frequency = np.log10(per_million(heads) + RARE)
-    found = {"length": length, "frequency": frequency}
+    columns = {"length": length, "frequency": frequency}
     if measured.texts is not None:
-        found |= {f"previous_{name}": _before(each, measured.texts) for name, each in found.items()}
-    squares = {f"{name}_squared": found[name] ** 2 for name in ("length", "frequency")}
-    return found | squares
+        columns |= {
+            f"previous_{name}": _previous(values, measured.texts)
+            for name, values in columns.items()
+        }
+    columns |= {f"{name}_squared": columns[name] ** 2 for name in ("length", "frequency")}
+    if measured.factors is not None:
+        cells = pd.get_dummies(pd.Series(measured.factors), drop_first=True, dtype=float)
+        columns |= {f"by_{cell}": cells[cell].to_numpy() for cell in cells}
+    return columns
 
 
-def _before(values: np.ndarray, texts: np.ndarray) -> np.ndarray:
-    """The value of the word before in the same text, NaN for the first."""
-    goes_on = np.r_[False, texts[1:] == texts[:-1]]
-    return np.where(goes_on, np.roll(values, 1), np.nan)
+def _previous(values: np.ndarray, texts: np.ndarray) -> np.ndarray:
+    """Return the value of the previous word of the same text, NaN for the first."""
+    return pd.Series(values).groupby(texts).shift().to_numpy()
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What one predictor explains beyond others."""
+    """The gain of one predictor beyond others."""
 
     name: str
     items: int
     gain: float  # ΔLogLik on the items themselves
     p: float  # of a gain as large by chance: the likelihood-ratio test
-    slope: float  # of the measure, per bit; NaN of a predictor that has its square beside it
+    slope: float  # of the measure, per bit; NaN of a predictor with its square
     t: float
     held_out: float  # ΔLogLik per 1,000 items that were held out
     low: float
@@ -187,6 +208,7 @@ class Explained:
 
     @property
     def row(self) -> dict[str, str]:
+        """Return the row of a table."""
         return {
             "predictor": self.name,
             "items": f"{self.items:,}",
@@ -206,7 +228,7 @@ def explained(
     added: Sequence[np.ndarray],
     groups: np.ndarray,
 ) -> Explained:
-    """What `added` columns explain of y beyond those `below`; the first of them has the slope.
+    """Return what `added` columns explain of y beyond those `below`; the first has the slope.
 
     `groups` are held out whole: the items, or the texts whose words they are.
     """
@@ -214,17 +236,15 @@ def explained(
     first = np.column_stack([ones, *map(_standardised, below)])
     second = np.column_stack([first, *added])
     residuals = [y - columns @ _fitted(columns, y) for columns in (first, second)]
-    squares = [float(each @ each) for each in residuals]
+    squares = [float(rest @ rest) for rest in residuals]
     gain = len(y) / 2 * math.log(squares[0] / squares[1])
     slope = float(_fitted(second, y)[first.shape[1]])
     others = np.delete(second, first.shape[1], axis=1)
-    apart = second[:, first.shape[1]]
-    apart = apart - others @ _fitted(others, apart)
-    spread = math.sqrt(squares[1] / (len(y) - np.linalg.matrix_rank(second)) / (apart @ apart))
+    own = second[:, first.shape[1]]
+    own = own - others @ _fitted(others, own)
+    spread = math.sqrt(squares[1] / (len(y) - np.linalg.matrix_rank(second)) / (own @ own))
     gains = _held_out_gains(first, second, y, groups)
-    of_group = np.bincount(groups, gains), np.bincount(groups)
-    kept = of_group[1] > 0
-    held_out = paired_bootstrap(of_group[0][kept], of_group[1][kept], RESAMPLES)
+    held_out = paired_bootstrap(np.bincount(groups, gains), np.bincount(groups), RESAMPLES)
     return Explained(
         *(name, len(y), gain, _p(2 * gain, len(added)), slope, slope / spread),
         *(1000 * value for value in (held_out.nats, held_out.low, held_out.high)),
@@ -234,7 +254,7 @@ def explained(
 def _held_out_gains(
     first: np.ndarray, second: np.ndarray, y: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
-    """How much more log-density each item has under the second regression, not fitted to it."""
+    """Return how much more log-density the second regression gives to each held-out item."""
     order = np.random.default_rng(1).permutation(groups.max() + 1)
     fold = order[groups] % FOLDS
     gains = np.zeros(len(y))
@@ -260,7 +280,7 @@ def _standardised(column: np.ndarray) -> np.ndarray:
 
 
 def _p(statistic: float, degrees: int) -> float:
-    """P(χ² ≥ statistic), by the recursion over degrees of freedom, two at a time."""
+    """Return P(χ² ≥ statistic), by the recursion over degrees of freedom, two at a time."""
     half = max(statistic, 0) / 2
     first = 2 - degrees % 2
     p = math.erfc(math.sqrt(half)) if first == 1 else math.exp(-half)
@@ -276,7 +296,7 @@ class HeldAgainst:
     table: pd.DataFrame  # a row for each predictor, as `Explained.row`
     explained: list[Explained]
     data: pd.DataFrame  # the items with measure and predictors
-    partial: dict[str, pd.DataFrame]  # surprisal and measure, less what the baseline explains
+    partial: dict[str, pd.DataFrame]  # surprisal and measure, less the baseline
     label: str  # of the measure
 
 
@@ -287,62 +307,78 @@ def norms(
     item: str | None = None,
     measure: str | None = None,
     text: str | None = None,
+    by: Sequence[str] = (),
     drop_spelled: bool = False,
 ) -> HeldAgainst:
-    """What frequency and the surprisal of each model explain of a measure of people.
+    """Return what frequency and the surprisal of each model explain of a measure of people.
 
     `source` is the name of a published set (`NORM_SETS`) or the path of a table. With `text`, a
-    column that names the text of each word, words are read in their texts. `drop_spelled` leaves
-    out items that the character model of any of these models spelled.
+    column that names the text of each word, words are read in their texts. The columns `by` are
+    factors of both regressions, crossed: two columns of two values make a 2 × 2 design.
+    `drop_spelled` leaves out items that the character model of any of these models spelled.
     """
-    measured = read_measured(source, item, measure, text)
+    measured = read_measured(source, item, measure, text, by)
     below = baseline(measured)
-    bits = {
-        name or SURPRISAL: surprisal_of(scorer, measured, drop_spelled)
-        for name, scorer in by_name(models).items()
-    }
-    if dropped := int(np.isnan(np.sum([*bits.values()], axis=0)).sum()):
-        say(f"norms: {counted(dropped, 'item')} left out, spelled by the character model")
     data = pd.DataFrame({"item": measured.items, "measure": measured.measure, **below})
-    for name, each in bits.items():
-        data[_column(name)] = each
+    predictors = {}  # the columns of each model
+    for name, scorer in by_name(models).items():
+        column = f"{SURPRISAL}_{name}" if name and name != SURPRISAL else SURPRISAL
+        data[column] = surprisal_of(scorer, measured, drop_spelled)
+        predictors[name or SURPRISAL] = [column]
         if measured.texts is not None:
-            data[f"previous_{_column(name)}"] = _before(each, measured.texts)
-    groups = np.arange(len(data)) if measured.texts is None else measured.texts
-    is_whole = data.notna().all(axis=1).to_numpy()
-    data, groups = data[is_whole].reset_index(drop=True), groups[is_whole]
-    groups = np.unique(groups, return_inverse=True)[1]
-    y, columns = data["measure"].to_numpy(), {name: data[name].to_numpy() for name in data}
-    of_frequency = [name for name in below if "frequency" in name]
-    rest = [columns[name] for name in below if name not in of_frequency]
+            data[f"previous_{column}"] = _previous(data[column].to_numpy(), measured.texts)
+            predictors[name or SURPRISAL].append(f"previous_{column}")
+    surprisals = [column for column, *_ in predictors.values()]
+    data, groups = _whole_rows(data, measured.texts, surprisals)
+    y = data["measure"].to_numpy()
+
+    def columns(names: Iterable[str]) -> list[np.ndarray]:
+        return [data[name].to_numpy() for name in names]
+
     found = []
-    if columns["frequency"].std() > 0:
-        own = [columns[name] for name in of_frequency]
-        of_all = explained("frequency", y, rest, own, groups)
+    if data["frequency"].std() > 0:
+        of_frequency = [name for name in below if "frequency" in name]
+        rest = [name for name in below if name not in of_frequency]
+        of_all = explained("frequency", y, columns(rest), columns(of_frequency), groups)
         found.append(replace(of_all, slope=math.nan, t=math.nan))
     else:
         say("norms: no item has a frequency, so that length alone is the baseline")
     partial = {}
-    all_below = [columns[name] for name in below]
-    for name in bits:
-        own = [columns[_column(name)]]
-        if measured.texts is not None:
-            own.append(columns[f"previous_{_column(name)}"])
-        found.append(explained(name, y, all_below, own, groups))
-        partial[name] = _partial(y, all_below, own[0])
-    table = pd.DataFrame([each.row for each in found])
+    for name, own in predictors.items():
+        found.append(explained(name, y, columns(below), columns(own), groups))
+        partial[name] = _partial(y, columns(below), columns(own)[0])
+    table = pd.DataFrame([predictor.row for predictor in found])
     return HeldAgainst(table, found, data, partial, measured.label)
 
 
-def _column(model: str) -> str:
-    """The column of a model's surprisal."""
-    return SURPRISAL if model == SURPRISAL else f"{SURPRISAL}_{model}"
+def _whole_rows(
+    data: pd.DataFrame, texts: np.ndarray | None, surprisals: Sequence[str]
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the rows that the regressions can use, and the number of each row's text."""
+    groups = np.arange(len(data)) if texts is None else texts
+    is_whole = data.notna().all(axis=1).to_numpy()
+    is_first = np.zeros(len(data), bool) if texts is None else ~pd.Series(texts).duplicated()
+    is_spelled = data[surprisals].isna().any(axis=1)
+    left_out = {
+        "the first words of their texts": is_first,
+        "spelled by the character model": is_spelled & ~is_first,
+        "behind a word that it spelled": ~(is_whole | is_first | is_spelled),
+    }
+    for reason, rows in left_out.items():
+        if count := int((rows & data["measure"].notna()).sum()):
+            say(f"norms: {counted(count, 'item')} left out, {reason}")
+    if is_whole.sum() < FEWEST:
+        raise AccordError(f"expected at least {FEWEST} items, got {is_whole.sum()}")
+    numbers = np.unique(groups[is_whole], return_inverse=True)[1]
+    return data[is_whole].reset_index(drop=True), numbers
 
 
 def _partial(y: np.ndarray, below: Sequence[np.ndarray], bits: np.ndarray) -> pd.DataFrame:
-    """Surprisal and measure, each less what the baseline explains of it."""
+    """Return surprisal and measure, each less what the baseline explains of it."""
     columns = np.column_stack([np.ones(len(y)), *map(_standardised, below)])
-    rest = {
-        name: each - columns @ _fitted(columns, each) for name, each in (("bits", bits), ("y", y))
-    }
-    return pd.DataFrame(rest)
+    return pd.DataFrame(
+        {
+            name: values - columns @ _fitted(columns, values)
+            for name, values in (("bits", bits), ("y", y))
+        }
+    )

@@ -19,7 +19,7 @@ from accord.pipeline.evaluation.metrics import (
     measure_agreement,
 )
 from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
-from accord.pipeline.study import agreement, tables
+from accord.pipeline.study import agreement, compare
 from accord.pipeline.study.scored_models import find
 
 PAIRS = [
@@ -265,7 +265,7 @@ def test_ties_are_reported_wherever_agreement_is(tied, tmp_path):
     page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
     assert f"<tr><td>ties</td><td></td><td>2</td><td>{other}</td></tr>" in page
     assert "rnn (2 ties)" in (run.folder / "report" / "agreement.svg").read_text(encoding="utf-8")
-    compared = tables.table(tables.gather(find(folder))).set_index("model")
+    compared = compare.table(compare.gather(find(folder))).set_index("model")
     assert compared["ties"].tolist() == ["2", other]
     items = tmp_path / "items.csv"
     done = CliRunner().invoke(app, ["agree", folder, "--suite", suite, "--items", str(items)])

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
+from accord.pipeline.study.compare import compare
 from accord.pipeline.study.scored_models import find
-from accord.pipeline.study.tables import compare
 
 
 def page_of(run) -> str:

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.evaluation import comparison
+from accord.pipeline.study.compare import find_or_run, gather, table
 from accord.pipeline.study.scored_models import find_all
-from accord.pipeline.study.tables import find_or_run, gather, table
 
 
 @pytest.fixture(scope="module")

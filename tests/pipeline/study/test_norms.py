@@ -119,6 +119,45 @@ def test_a_table_of_words_in_texts_is_held_against_a_model(french, tmp_path):
     assert {"previous_length", "surprisal_a", "previous_surprisal_a"} < {*held.data}
 
 
+def test_interleaved_texts_are_those_of_a_table_in_order_and_left_out_rows_are_counted(
+    french, tmp_path, capsys
+):
+    rows = [
+        {"word": word, "text": f"t{text}", "time": 200 + 10 * len(word) + RANDOM.normal(0, 5)}
+        for text in range(6)
+        for word in WORDS
+    ]
+    rows.append({"word": "chat", "text": None, "time": 300})
+    results = []
+    for name, order in (("sorted", rows), ("mixed", [r for n in range(16) for r in rows[n::16]])):
+        pd.DataFrame(order).to_csv(tmp_path / f"{name}.csv", index=False)
+        path = str(tmp_path / f"{name}.csv")
+        results.append(norms(path, french, item="word", measure="time", text="text"))
+        told = capsys.readouterr().err
+        assert "1 row left out, without an item, text or a number in time" in told
+        assert "6 items left out, the first words of their texts" in told
+    one, other = (held.data.sort_values(["measure"]).reset_index(drop=True) for held in results)
+    assert len(one) == 6 * (len(WORDS) - 1)
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_two_columns_are_the_factors_of_a_design(french, tmp_path):
+    rows = [
+        {"item": word, "time": 300 + 50 * a * b + RANDOM.normal(0, 1), "a": f"a{a}", "b": f"b{b}"}
+        for word in WORDS
+        for a in (0, 1)
+        for b in (0, 1)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "design.csv", index=False)
+    path = str(tmp_path / "design.csv")
+    plain, crossed = (norms(path, french, measure="time", by=by) for by in ([], ["a", "b"]))
+    assert {"by_a0, b1", "by_a1, b0", "by_a1, b1"} < {*crossed.data}
+    spread = [held.partial["surprisal"]["y"].std() for held in (crossed, plain)]
+    assert spread[0] < 2 < 10 < spread[1]
+    with pytest.raises(ValueError, match="--by: unknown column 'c'"):
+        norms(path, french, measure="time", by=["a", "c"])
+
+
 def test_what_cannot_be_meant_is_refused(tmp_path):
     with pytest.raises(ValueError, match="unknown norms 'flp-word'; the nearest is 'flp-words'"):
         read_measured("flp-word")

@@ -16,7 +16,7 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.data.vocabulary import NamedFeatures
 from accord.pipeline.evaluation.suites import read_suite, suite_words
-from accord.pipeline.study.tables import (
+from accord.pipeline.study.compare import (
     BEST,
     BOUNDARIES,
     CORPUS,
@@ -24,10 +24,11 @@ from accord.pipeline.study.tables import (
     SENTENCES,
     STRICT,
     TAGS,
+    _nats_by_model,
     corpus_table,
+    paper_tables,
     results_table,
     sentences_table,
-    tables,
     tags_table,
 )
 
@@ -171,10 +172,10 @@ def test_the_sweep_differs_in_the_number_of_forms_only():
 
 
 def test_our_results_stand_beside_the_papers(trained):
-    said = tables(trained.folder)
+    said = paper_tables(trained.folder)
     assert "463,069" in said and "three boundary symbols" in said
     assert "paper 433 / 161 = 2.69, ours " in said
-    table = results_table(FinishedRun.read(trained.folder)).set_index("model")
+    table = results_table(_nats_by_model(FinishedRun.read(trained.folder))).set_index("model")
     assert table.loc["rnn", "test1: paper"] == "6.07"
     assert table.loc["ll-rnn-2500", "training: paper"] == "4.74"
     assert table.loc["ll-rnn-2500-strict", "test2: paper"] == "5.07"
@@ -216,4 +217,4 @@ def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
 
 def test_a_run_in_another_protocol_has_no_place_beside_the_papers(tiny_run):
     with pytest.raises(ValueError, match=r"expected a run of the preset 'paper'.* protocol open"):
-        tables(tiny_run.folder)
+        paper_tables(tiny_run.folder)

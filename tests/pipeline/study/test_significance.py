@@ -11,8 +11,8 @@ from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.data.encoded import is_same_text
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import compare_models, paired_bootstrap
+from accord.pipeline.study.compare import compare
 from accord.pipeline.study.scored_models import find
-from accord.pipeline.study.tables import compare
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,15 +1,14 @@
-"""Runs in one table; significance; the paper's tables and figures with ours beside them.
+"""Runs in one table, with the differences that are real; the paper's tables next to ours.
 
 Marc Dymetman and Chunyang Xiao (2016): Log-Linear RNNs: Towards Recurrent Neural Networks with
 Flexible Prior Knowledge. arXiv 1607.02467, Tables 1 to 4.
 
-In the paper's tables each word has its features as φ of the LL-RNN has them, for the words of both
-models: TOPFORM for one of the M forms that have a feature of their own, @notTop for another, then
-the tags.
+Table 5 shows each word with its features in φ of the LL-RNN, for the words of both models: TOPFORM
+for one of the M forms with a feature of their own, @notTop for another, then the tags.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,37 +56,36 @@ COLUMNS: list[Column] = [
 def find_or_run(
     sources: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
 ) -> list[Scored]:
-    """The models of these runs and sweeps; any other name is a configuration to run."""
+    """Find the models of runs; any other name is a configuration, which is run first."""
 
-    def made(source: str) -> str:
+    def folder_of_run(source: str) -> str:
         is_folder = "/" in source and not source.endswith((".yaml", ".yml"))
         if is_folder or is_scored(source):
             return source
         return str(run(source, set=set, seeds=seeds, runs=runs).folder)
 
-    return find_all(map(made, sources))
+    return find_all(map(folder_of_run, sources))
 
 
 def gather(models: Sequence[Scored]) -> pd.DataFrame:
-    """The scores of all models with their protocols; where two share a name, it says the run."""
-    shown = named(models)
-    scores = of_models({name: model.scores for name, model in shown.items()})
-    scores["protocol"] = [shown[name].protocol for name in scores["model"]]
-    return scores
+    """Read the scores of all models with their protocols; equal names get the run's name too."""
+    by_name = named(models)
+    scores = of_models({name: model.scores for name, model in by_name.items()})
+    return scores.assign(protocol=[by_name[name].protocol for name in scores["model"]])
 
 
 def table(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row per model, its seeds together."""
+    """Return one row per model, its seeds together."""
     shown = comparison_table(scores, COLUMNS)
     protocol = scores.drop_duplicates("model").set_index("model")["protocol"]
-    members = by_seed(scores["model"].unique()).values()
-    shown.insert(1, "seeds", [len(models) for models in members])
-    shown.insert(1, "protocol", [protocol[models[0]] for models in members])
+    seeds = by_seed(scores["model"].unique()).values()
+    shown.insert(1, "seeds", [len(members) for members in seeds])
+    shown.insert(1, "protocol", [protocol[members[0]] for members in seeds])
     return shown
 
 
 def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
-    """The table as Markdown and CSV, all figures behind it, and the figure of training time."""
+    """Write the table as Markdown and CSV, all its scores, and the figure of training time."""
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "table.md", f"{markdown(shown)}\n".encode())
     write_table(shown, folder / "table.csv")
@@ -126,8 +124,8 @@ BOUNDARIES = 3  # symbols that the paper adds to each sentence
 # Table 1: sentences of each part.
 SENTENCES = {"train": 13_826, "valid": 728, "test1": 298, "test2": 1_596}
 
-# Table 2. Words and contracted rows are the own statistics of release 1.3; with three boundaries a
-# sentence they come to the paper's number of tokens.
+# Table 2. Words and contracted rows are the statistics of release 1.3; with three boundaries a
+# sentence they sum to the paper's number of tokens.
 CORPUS = {
     "sentences": 16_448,
     "words": 401_960,
@@ -138,7 +136,7 @@ CORPUS = {
     "tokens per type": 10.80,
 }
 
-# Table 3: the 52 binary tags of a word beside its form. Release 1.3 wrote CCONJ as CONJ.
+# Table 3: the 52 binary tags of a word. Release 1.3 wrote CCONJ as CONJ.
 TAGS = {
     "pos": "ADJ ADP ADV AUX CCONJ DET INTJ NIL NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _",
     "Case": "Abl Acc Nom Voc",
@@ -171,16 +169,15 @@ STRICT = "-strict"  # ends the name of a model that sees eight words and nothing
 
 
 def sentences_table(corpus: Path) -> pd.DataFrame:
-    """Sentences of each part; validation is drawn from the release's training sentences."""
-    ours = {
-        TESTS.get(split, split): open_table(path).num_rows for split, path in splits(corpus).items()
-    }
+    """Count the sentences of each part; validation is drawn from the training sentences."""
+    tables = splits(corpus).items()
+    ours = {TESTS.get(split, split): open_table(path).num_rows for split, path in tables}
     shown = {part: [f"{count:,}", f"{ours[part]:,}"] for part, count in SENTENCES.items()}
     return pd.DataFrame({"": ["paper", "ours"], **shown})
 
 
 def corpus_table(corpus: Path, tokenised: Path) -> pd.DataFrame:
-    """Sizes of the corpus: the paper's release 1.3 and the run's."""
+    """Return the sizes of the corpus: the paper's release 1.3 and the run's."""
     kinds: Counter[str] = Counter()
     sentences = 0
     for path in splits(corpus).values():
@@ -196,26 +193,26 @@ def corpus_table(corpus: Path, tokenised: Path) -> pd.DataFrame:
 
 
 def tags_table(featurised: Iterable[Path]) -> pd.DataFrame:
-    """Which of the paper's tags the φ of the run has, and which others."""
+    """Return the paper's tags that the φ of the run has, those that it lacks, and others."""
     names = {name for folder in featurised for name in NamedFeatures.load(folder).names}
-    found = {name for name in names if not name.startswith(("form=", "@"))}
+    ours = {name for name in names if not name.startswith(("form=", "@"))}
     table = []
     for attribute, values in TAGS.items():
-        tags = {f"{attribute}={value}" for value in values.split()}
-        of_kind = {name for name in found if name.startswith(f"{attribute}=")}
-        table.append((attribute, tags, tags - found, of_kind - tags))
-    others = {name for name in found if name.partition("=")[0] not in TAGS}
+        paper = {f"{attribute}={value}" for value in values.split()}
+        of_attribute = {name for name in ours if name.startswith(f"{attribute}=")}
+        table.append((attribute, paper, paper - ours, of_attribute - paper))
+    others = {name for name in ours if name.partition("=")[0] not in TAGS}
     table.append(("others", set(), set(), others))
     table.append(("all", *(set().union(*column) for column in list(zip(*table, strict=True))[1:])))
     shown = [
-        (name, len(tags), len(tags - lacking) + len(besides), _named(lacking), _named(besides))
-        for name, tags, lacking, besides in table
-        if tags or besides
+        (name, len(paper), len(paper - lacking) + len(besides), _listed(lacking), _listed(besides))
+        for name, paper, lacking, besides in table
+        if paper or besides
     ]
     return pd.DataFrame(shown, columns=["", "paper", "ours", "lacking", "besides"])
 
 
-def _named(names: set[str]) -> str:
+def _listed(names: set[str]) -> str:
     return " ".join(sorted(names)) or "–"
 
 
@@ -227,19 +224,19 @@ TOP = "TOPFORM"
 
 
 def drawn_sentences(run: Path, count: int) -> str:
-    """Sentences drawn from each of the two models, as Markdown."""
+    """Draw sentences from each of the two models; return them as Markdown."""
     scorers = {model: load(run, model) for model in (BEST, RNN)}
     features = scorers[BEST].parts.features
     parts = []
     for model, scorer in scorers.items():
-        drawn = Generator(scorer).sample(count)
-        shown = "\n".join(line for each in drawn for line in _lines(each, scorer, features))
+        sentences = Generator(scorer).sample(count)
+        shown = "\n".join(line for s in sentences for line in _lines(s, scorer, features))
         parts.append(f"Table 5, {count} sentences of {model}:\n\n{shown}")
     return "\n\n".join(parts) + "\n"
 
 
 def _lines(sentence: NewSentence, scorer: Scorer, features: NamedFeatures) -> Iterator[str]:
-    """A sentence, and below it a line for each of its words."""
+    """Yield a sentence, and below it a line for each of its words."""
     yield f"- {sentence.text}" + ("" if sentence.ended else " […]")
     for word in sentence.words:
         number = scorer.vocabulary.known[word.form]
@@ -247,10 +244,10 @@ def _lines(sentence: NewSentence, scorer: Scorer, features: NamedFeatures) -> It
 
 
 def shown_features(word: int, features: NamedFeatures) -> list[str]:
-    """TOPFORM or @notTop, then the values of its tags in small letters, as the paper has them."""
-    own = any(features.names[number].startswith(IDENTITY) for number in features.of(word))
+    """Return TOPFORM or @notTop, then the values of its tags in small letters."""
+    is_top = any(features.names[number].startswith(IDENTITY) for number in features.of(word))
     tags = [name.partition("=")[2].lower() for name in features.grammar(word)]
-    return [TOP if own else NOT_TOP, *tags]
+    return [TOP if is_top else NOT_TOP, *tags]
 
 
 DIFFERENCES = f"""\
@@ -268,8 +265,8 @@ DIFFERENCES = f"""\
   nothing else, in training and on the tests."""
 
 
-def tables(run: Path) -> str:
-    """The paper's Tables 1 to 4 beside a run of the preset `paper`, as Markdown."""
+def paper_tables(run: Path) -> str:
+    """Return the paper's Tables 1 to 4 next to a run of the preset `paper`, as Markdown."""
     finished = FinishedRun.read(run)
     corpus = next(iter(finished.of_stage("corpus").values()))
     protocols = {sections["analyse"]["protocol"] for sections in finished.params.values()}
@@ -279,6 +276,7 @@ def tables(run: Path) -> str:
             f"{' and '.join(TESTS)}; found the protocol {', '.join(sorted(protocols))} and the "
             f"splits {', '.join(splits(corpus))}"
         )
+    nats = _nats_by_model(finished)
     parts = [
         "Table 1, sentences:",
         markdown(sentences_table(corpus)),
@@ -287,40 +285,45 @@ def tables(run: Path) -> str:
         "Table 3, the tags of a word:",
         markdown(tags_table(finished.of_stage("featurise").values())),
         "Table 4, nats:",
-        markdown(results_table(finished)),
-        *factors(finished),
+        markdown(results_table(nats)),
+        _factors(nats),
         DIFFERENCES,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def results_table(finished: FinishedRun) -> pd.DataFrame:
-    """Nats of every model in training and on both tests, by each denominator."""
-    found = []
-    for model, figures in _by_model(finished).items():
+def results_table(nats: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the nats of every model in training and on both tests, by each denominator."""
+    rows = []
+    for model, figures in nats.items():
         published = NATS.get(model.removesuffix(STRICT), {})
         row = {"model": model}
         for column in figures.columns:
             part = column.partition(":")[0]
             row.setdefault(f"{part}: paper", f"{published[part]:.2f}" if published else "–")
             row[column] = mean_and_spread(figures[column].tolist(), 2)
-        found.append(row)
-    return pd.DataFrame(found)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def factors(finished: FinishedRun) -> list[str]:
-    """How many times the RNN's perplexity on test1 is that of the best LL-RNN."""
-    said = [f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: paper {_factor(NATS)}"]
-    models = _by_model(finished)
+def _factors(nats: Mapping[str, pd.DataFrame]) -> str:
+    """Say how many times the RNN's perplexity on test1 is that of the best LL-RNN."""
+    paper = _factor(*(NATS[model]["test1"] for model in (RNN, BEST)))
+    shown = [f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: paper {paper}"]
     for ending in ("", STRICT):
-        if {RNN + ending, BEST + ending} <= models.keys():
-            ours = {m: {"test1": models[m + ending]["test1: one end"].mean()} for m in (RNN, BEST)}
-            said.append(f"ours{ending} {_factor(ours)}")
-    return [", ".join(said) + "."]
+        if {RNN + ending, BEST + ending} <= nats.keys():
+            ours = (nats[model + ending]["test1: one end"].mean() for model in (RNN, BEST))
+            shown.append(f"ours{ending} {_factor(*ours)}")
+    return ", ".join(shown) + "."
 
 
-def _by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
-    """Nats of each model, a row for each of its seeds."""
+def _factor(rnn_nats: float, best_nats: float) -> str:
+    rnn, best = np.exp(rnn_nats), np.exp(best_nats)
+    return f"{rnn:.0f} / {best:.0f} = {rnn / best:.2f}"
+
+
+def _nats_by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
+    """Return the nats of each model, a row for each of its seeds."""
     trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
     return {
         model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
@@ -330,18 +333,12 @@ def _by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
 
 def _nats(trained: Path, evaluated: Path) -> dict[str, float]:
     curve = read_epochs(trained)
-    figures = {"training: one end": curve["train_nats"][curve["valid_nats"].idxmin()]}
+    nats = {"training: one end": curve["train_nats"][curve["valid_nats"].idxmin()]}
     scores = read_scores(evaluated).set_index(["split", "metric"])["value"]
     for split, part in TESTS.items():
-        nats, words = scores[split, "nats per word"], scores[split, "words"]
+        with_ends, words = scores[split, "nats per word"], scores[split, "words"]
         ends = scores[split, "sentences"]
-        figures[f"{part}: one end"] = nats
-        boundaries = nats * (words + ends) / (words + BOUNDARIES * ends)
-        figures[f"{part}: three boundaries"] = boundaries
-        figures[f"{part}: none"] = scores[split, "nats per word without ends"]
-    return figures
-
-
-def _factor(nats: dict[str, dict[str, float]]) -> str:
-    rnn, best = (np.exp(nats[model]["test1"]) for model in (RNN, BEST))
-    return f"{rnn:.0f} / {best:.0f} = {rnn / best:.2f}"
+        nats[f"{part}: one end"] = with_ends
+        nats[f"{part}: three boundaries"] = with_ends * (words + ends) / (words + BOUNDARIES * ends)
+        nats[f"{part}: none"] = scores[split, "nats per word without ends"]
+    return nats
