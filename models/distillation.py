@@ -1,13 +1,14 @@
 """Distillation (Hinton et al. 2015): a model is trained towards the predictions of its teachers.
 
-Words of a signature share by the background, which does not learn. So the divergence over words
-and the one over signatures have the same gradient, and the latter costs the signatures alone:
+Words of a signature share its mass by the background, which does not learn. So the divergence over
+signatures has the same gradient as the one over words, at the price of the signatures:
 
     KL(q ‖ p) = Σ_s q_s·log q_s/p_s + a term without parameters
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from accord.errors import AccordError
 from accord.models.data import Sentences
-from accord.models.inference.interface import ReadStates
+from accord.models.inference.interface import WORDS_AT_ONCE
 from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.mixture import likeliest_weights
@@ -24,46 +25,48 @@ from accord.models.model import LanguageModel, Seen
 from accord.models.recipe import Recipe
 from accord.models.regularisers import LossTerm
 
-LEAST_WEIGHT = 1e-3  # of a teacher: one that alone may teach a part is heard there
+LEAST_WEIGHT = 1e-3  # of a teacher, which may be the only one of a part of the text
+WORDS_IN_PART = 1 << 16  # of a text whose states are kept until all teachers have read it
 
 
 class Taught(NamedTuple):
-    """The teachers' predictions in some states: the likeliest signatures, the others as one."""
+    """The teachers' predictions in some states: the likeliest signatures."""
 
-    signatures: Tensor  # (N × k), which differ in each row
-    q: Tensor  # (N × k), of sum 1 or less
+    signatures: Tensor  # other ones in each row (N × k)
+    q: Tensor  # (N × k); 1 − Σq is the mass of all other signatures
 
 
 def tempered(log_p: Tensor, temperature: float) -> Tensor:
-    """log p^(1/T), normalised."""
+    """Return log p^(1/T), normalised."""
     return log_p if temperature == 1 else (log_p / temperature).log_softmax(dim=-1)
 
 
 def likeliest(q: Tensor, k: int) -> Taught:
-    """The k likeliest signatures, or all: (N × k), of q (N × S)."""
+    """Return the k likeliest signatures of q (N × S), or all."""
     top = q.topk(min(k, q.shape[1]), dim=1)
     return Taught(top.indices, top.values)
 
 
 def divergence(log_p: Tensor, taught: Taught) -> Tensor:
-    """KL(q ‖ p) in nats, the mean over states; log p (N × S) is the student's."""
+    """Return KL(q ‖ p) in nats, the mean over states; log p (N × S) is the student's."""
     top = log_p.gather(1, taught.signatures)
     tiny = torch.finfo(log_p.dtype).eps
     log_rest = (1 - top.exp().sum(dim=1)).clamp(min=tiny).log()
     q_rest = (1 - taught.q.sum(dim=1)).clamp(min=0)
     entropy = torch.special.entr(taught.q).sum(dim=1) + torch.special.entr(q_rest)
-    # Where q is 0 a signature counts for nothing, also if the student finds it impossible.
+    # A signature with q = 0 does not count, even if the student finds it impossible.
     cross = torch.where(taught.q > 0, taught.q * top, 0).sum(dim=1) + q_rest * log_rest
     return (-cross - entropy).mean()
 
 
 class TaughtText(NamedTuple):
-    """The mixture of the teachers before each word of a text, its likeliest signatures."""
+    """The mixture of the teachers before each word of a text: its likeliest signatures."""
 
     signatures: np.ndarray  # (N × k)
     q: np.ndarray  # (N × k)
 
-    def at(self, positions: np.ndarray) -> Taught:
+    def taught_at(self, positions: np.ndarray) -> Taught:
+        """Return the predictions before words of the text."""
         return Taught(
             torch.from_numpy(self.signatures[positions].astype(np.int64)),
             torch.from_numpy(self.q[positions]),
@@ -73,7 +76,7 @@ class TaughtText(NamedTuple):
 class Distillation(LossTerm):
     """(1 − λ)·NLL + λ·T²·KL(teachers ‖ model), both at the temperature T.
 
-    T² keeps the size of the gradient. `teachers` loads them when the text is read.
+    T² keeps the size of the gradient. `teachers` loads the teachers when the text is prepared.
     """
 
     def __init__(
@@ -93,12 +96,12 @@ class Distillation(LossTerm):
     def of_batch(self, positions: np.ndarray) -> Taught:
         if self.text is None:
             raise AccordError("teachers: expected `prepare` to be called before the first step")
-        return self.text.at(positions)
+        return self.text.taught_at(positions)
 
     def forward(self, loss: Tensor, seen: Seen, *taught: Tensor) -> Tensor:
         log_p = tempered(seen.scored().log_p, self.temperature)
-        far = divergence(log_p, Taught(*taught))
-        return (1 - self.weight) * loss + self.weight * self.temperature**2 * far
+        distance = divergence(log_p, Taught(*taught))
+        return (1 - self.weight) * loss + self.weight * self.temperature**2 * distance
 
 
 @torch.inference_mode()
@@ -109,12 +112,12 @@ def teach(
     student: LanguageModel,
     is_training_text: bool,
 ) -> TaughtText:
-    """The mixture of the teachers on a text; each sentence is read by itself, as in scoring.
+    """Return the mixture of the teachers on a text, which each reads as in scoring.
 
-    Their weights are those of the mixture under which the validation text is likeliest.
-    Of the text that they were trained on, those that left a part out teach this part alone. The
-    n-grams of all others lack the part of each sentence, as they did when the teachers learned:
-    with those of the sentence itself they would be surer than of any other text.
+    Their weights are those of the mixture under which the validation text is likeliest. Of their
+    own training text, teachers that left a part out teach this part alone. The n-grams of the
+    others lack the part of each sentence, as they did when the teachers learned: with those of the
+    sentence itself they would be surer than of any other text.
     """
     recipe, output = student.recipe, log_linear_of(student)
     signature, signatures = output.signature, output.product.signature_count
@@ -122,42 +125,65 @@ def teach(
     taught = TaughtText(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
     )
-    may = np.stack([_may_teach(each.recipe, text, is_training_text) for each in teachers])
-    weights = _weights(teachers, may, valid)
-    read = [
-        TorchModel(teacher).states(text, _contexts(teacher, text, is_training_text))
-        for teacher in teachers
-    ]
-    for at in zip(*read, strict=True):
-        positions = at[0].positions  # the same for all, as they follow from the lengths
-        shares = weights * may[:, positions]
-        shares = torch.from_numpy(shares / shares.sum(axis=0)).to(signature.device)
-        weighed = (
-            share.unsqueeze(1) * _by_signature(teacher, each, signature, signatures)
-            for teacher, each, share in zip(teachers, at, shares, strict=True)
-        )
-        q = tempered(reduce(torch.add, weighed).log(), recipe.teachers.temperature)
-        top = likeliest(q.exp(), k)
-        taught.signatures[positions], taught.q[positions] = top.signatures.cpu(), top.q.cpu()
+    is_teaching = np.stack([_is_teaching(t.recipe, text, is_training_text) for t in teachers])
+    shares = _weights(teachers, is_teaching, valid) * is_teaching
+    shares = torch.from_numpy(shares / shares.sum(axis=0)).to(signature.device)
+    contexts = [_contexts(teacher, text, is_training_text) for teacher in teachers]
+    for part, start in _parts(text):
+        states = [
+            _states(teacher, part, context[start : start + len(part.ids)])
+            for teacher, context in zip(teachers, contexts, strict=True)
+        ]
+        for first in range(0, len(part.ids), WORDS_AT_ONCE):
+            rows = slice(first, min(first + WORDS_AT_ONCE, len(part.ids)))
+            words = slice(start + rows.start, start + rows.stop)
+            weighted = (
+                share[words].unsqueeze(1)
+                * _by_signature(teacher, h[rows], context[words], signature, signatures)
+                for teacher, h, context, share in zip(
+                    teachers, states, contexts, shares, strict=True
+                )
+            )
+            q = tempered(reduce(torch.add, weighted).log(), recipe.teachers.temperature)
+            top = likeliest(q.exp(), k)
+            taught.signatures[words], taught.q[words] = top.signatures.cpu(), top.q.cpu()
     return taught
 
 
-def _may_teach(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.ndarray:
-    """Whether a teacher counts before each word: 1 or 0."""
+def _parts(text: Sentences) -> Iterator[tuple[Sentences, int]]:
+    """Yield the text in parts of whole documents, each with the position of its first word."""
+    first = text.first_sentences()
+    part = text.starts[first] // WORDS_IN_PART
+    borders = [*first[np.flatnonzero(np.diff(part, prepend=-1))], len(text.lengths)]
+    for begin, end in pairwise(borders):
+        yield text.part(begin, end), int(text.starts[begin])
+
+
+def _states(teacher: LanguageModel, text: Sentences, contexts: np.ndarray) -> Tensor:
+    """Return the states before all words in order; teachers read texts in orders of their own."""
+    read = list(TorchModel(teacher).states(text, contexts))
+    order = np.argsort(np.concatenate([states.positions for states in read]))
+    return torch.cat([states.h for states in read])[torch.from_numpy(order)]
+
+
+def _is_teaching(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.ndarray:
+    """Return whether a teacher counts before each word: 1 or 0."""
     if not recipe.folds or not is_training_text:
         return np.ones(len(text.ids), np.float32)
-    left_out = text.parts(recipe.folds) == recipe.fold
-    return np.repeat(left_out, text.lengths).astype(np.float32)
+    is_left_out = text.parts(recipe.folds) == recipe.fold
+    return np.repeat(is_left_out, text.lengths).astype(np.float32)
 
 
-def _weights(teachers: Sequence[LanguageModel], may: np.ndarray, valid: Sentences) -> np.ndarray:
-    """The weight of each teacher in their mixture: (M × 1)."""
-    if not may.any(axis=0).all():
+def _weights(
+    teachers: Sequence[LanguageModel], is_teaching: np.ndarray, valid: Sentences
+) -> np.ndarray:
+    """Return the weight of each teacher in their mixture: (M × 1)."""
+    if not is_teaching.any(axis=0).all():
         raise AccordError(
             "teacher: expected some that have not read each part of the training text; all of "
             "these left a part out (train.folds), and some parts none of them did"
         )
-    tuned = likeliest_weights(np.stack([TorchModel(each).score(valid) for each in teachers]))
+    tuned = likeliest_weights(np.stack([TorchModel(teacher).score(valid) for teacher in teachers]))
     return np.maximum(tuned, LEAST_WEIGHT).astype(np.float32)[:, None]
 
 
@@ -168,13 +194,13 @@ def _contexts(teacher: LanguageModel, text: Sentences, is_training_text: bool) -
 
 
 def _by_signature(
-    teacher: LanguageModel, read: ReadStates, signature: Tensor, signatures: int
+    teacher: LanguageModel, h: Tensor, contexts: np.ndarray, signature: Tensor, signatures: int
 ) -> Tensor:
     """Return p of the student's signatures, which may not be the teacher's: (N × S)."""
-    output, context = teacher.output, torch.from_numpy(read.context).to(signature.device)
+    output, context = teacher.output, torch.from_numpy(contexts).to(signature.device)
     if isinstance(output, LogLinear) and torch.equal(output.signature, signature):
-        log_p = output.score_signatures(read.h, context).log_p
+        log_p = output.score_signatures(h, context).log_p
         if log_p.shape[1] == signatures:  # no word is a class of its own
             return log_p.exp()
-    p = output.log_prob(read.h, context).exp()
+    p = output.log_prob(h, context).exp()
     return p.new_zeros(len(p), signatures).index_add_(1, signature, p)

@@ -8,6 +8,7 @@ import torch
 from query_cases import distributions, scored
 from training_cases import RECIPE, WORDS, features, model, sentences
 
+from accord.models import distillation
 from accord.models.background import NGramBackground, kneser_ney
 from accord.models.common.files import WEIGHTS
 from accord.models.distillation import LEAST_WEIGHT, Distillation, teach
@@ -82,9 +83,9 @@ def test_the_curve_has_nats_of_the_text_whatever_the_teachers_say(tmp_path):
     assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
 
 
-def of_words(teachers, student) -> torch.Tensor:
-    """What is taught of every word, as here each has a signature of its own: (N × V)."""
-    found = teach(teachers, TEXT, TEXT, student, is_training_text=True)
+def of_words(teachers, student, text=TEXT) -> torch.Tensor:
+    """Return what is taught of every word; each has a signature of its own here: (N × V)."""
+    found = teach(teachers, text, text, student, is_training_text=True)
     q = torch.zeros(len(TEXT.ids), WORDS)
     q.scatter_(1, torch.from_numpy(found.signatures.astype(np.int64)), torch.from_numpy(found.q))
     return q[:, student.output.signature]
@@ -98,6 +99,21 @@ def test_what_is_taught_is_the_mixture_of_the_teachers_that_validation_likes_bes
     parts = zip(teachers, weights, strict=True)
     mixture = sum(weight * distributions(each, TEXT).exp() for each, weight in parts)
     assert torch.allclose(of_words(teachers, student), mixture.float(), atol=1e-5)
+
+
+@pytest.mark.parametrize("words_in_part", [30, 1 << 16])
+def test_teachers_of_sentences_and_of_documents_teach_the_same_words(words_in_part, monkeypatch):
+    """Each reads the text in an order of its own."""
+    monkeypatch.setattr(distillation, "WORDS_IN_PART", words_in_part)
+    monkeypatch.setattr(distillation, "WORDS_AT_ONCE", 25)
+    documents = np.repeat(np.arange(6), [1, 9, 20, 2, 20, 8])
+    text, student = TEXT._replace(documents=documents), model(teachers=ALL)
+    teachers = [teacher(1), teacher(2, text="documents")]
+    log_p = np.stack([scored(each, text) for each in teachers])
+    weights = np.maximum(likeliest_weights(log_p), LEAST_WEIGHT)
+    parts = zip(teachers, weights / weights.sum(), strict=True)
+    mixture = sum(weight * distributions(each, text).exp() for each, weight in parts)
+    assert torch.allclose(of_words(teachers, student, text), mixture.float(), atol=1e-5)
 
 
 def test_a_teacher_of_another_output_is_asked_for_words():
