@@ -24,7 +24,7 @@ TESTS = {
     "models/encoder.py": (
         "models/test_dense_block.py",
         "models/test_embedding.py",
-        "models/test_regularisation.py",
+        "models/test_dropout.py",
     ),
     "models/phi.py": ("models/test_features.py", "models/test_grown.py"),
     "models/inference/generation.py": ("models/inference/test_generation.py",),
@@ -46,19 +46,12 @@ TESTS = {
         "models/spelling/test_spelling.py",
         "models/spelling/test_open_vocabulary.py",
     ),
-    "models/calibration.py": (
-        "models/test_temperature.py",
-        "models/test_fit_calibration.py",
-    ),
+    "models/calibration.py": ("models/test_fitting.py",),
     "models/optimisers.py": ("models/test_optimisers.py",),
-    "models/regularisers.py": (
-        "models/test_regularisation.py",
-        "models/test_regularisers.py",
-    ),
+    "models/regularisers.py": ("models/test_regularisers.py",),
     "models/train.py": (
         "models/test_trainer.py",
         "models/test_optimisers.py",
-        "models/test_regularisation.py",
     ),
     "pipeline/study/combine.py": ("pipeline/study/test_combine.py",),
     "pipeline/data/unknown_words.py": ("pipeline/data", "pipeline/stages/test_open_stage.py"),

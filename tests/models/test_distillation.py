@@ -1,12 +1,191 @@
-"""The divergence from what teachers say, by signatures as by words."""
+"""A student approaches its teachers, and what they teach is their mixture at every word."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from log_linear_cases import random_states, unigram_layer
+from query_cases import distributions, scored
+from training_cases import RECIPE, WORDS, features, model, sentences
 
-from accord.models.distillation import Distillation, divergence, likeliest, tempered
+from accord.models import distillation
+from accord.models.background import NGramBackground, kneser_ney
+from accord.models.common.files import WEIGHTS
+from accord.models.distillation import (
+    LEAST_WEIGHT,
+    Distillation,
+    divergence,
+    likeliest,
+    teach,
+    tempered,
+)
+from accord.models.mixture import likeliest_weights
 from accord.models.model import Seen
 from accord.models.recipe import Recipe, Teachers
+from accord.models.train import Trainer
+
+TEXT = sentences()
+ALL = Teachers(top=10**6)
+TAUGHT = {
+    "teachers": Teachers(weight=1.0),
+    "epochs": 20,
+    "learning_rate": 0.03,
+    "input_dropout": 0.0,
+    "output_dropout": 0.0,
+    "feature_dropout": 0.0,
+    "weight_dropout": 0.0,
+    "ema": 0.0,
+    "text": "sentences",
+    "patience": 20,
+    "schedule": {"kind": "plateau", "decay": 1.0},
+}
+
+STILL = {"epochs": 1, "learning_rate": 1e-12}  # nothing is learned: training and validation agree
+
+
+def teacher(seed: int = 1, **changes):
+    """Return a model that is far from any other."""
+    network = model(**changes)
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 1.5)
+    return network.eval()
+
+
+def distance(one, other) -> float:
+    log_p, log_q = (distributions(network, TEXT).double() for network in (one, other))
+    return float((log_q.exp() * (log_q - log_p)).sum(dim=1).mean())
+
+
+def terms_of(recipe, teachers) -> list[Distillation]:
+    return [Distillation(recipe, lambda: teachers, is_training_text=True)]
+
+
+def taught(folder, recipe, teachers, on_step=lambda words: None):
+    folder.mkdir(exist_ok=True)
+    changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
+    student = model(**changes)
+    Trainer(student, recipe, folder, on_step, terms=terms_of(recipe, teachers)).fit(TEXT, TEXT)
+    return student
+
+
+@pytest.mark.slow
+def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
+    teaching, student, recipe = teacher(), model(**TAUGHT), replace(RECIPE, **TAUGHT)
+    distances = [distance(student, teaching)]
+    trainer = Trainer(student, recipe, tmp_path, terms=terms_of(recipe, [teaching]))
+    trainer.on_epoch = lambda row: distances.append(distance(student, teaching))
+    trainer.fit(TEXT, TEXT)
+    # The best epoch is that of the text, which the teacher does not know; the last one counts here.
+    assert distances[0] > 1
+    assert distances[-1] < distances[0] / 5
+
+
+@pytest.mark.slow
+def test_the_curve_has_nats_of_the_text_without_the_teachers(tmp_path):
+    recipe, student = replace(RECIPE, **TAUGHT | STILL), model(**TAUGHT)
+    trainer = Trainer(student, recipe, tmp_path, terms=terms_of(recipe, [teacher()]))
+    trainer.fit(TEXT, TEXT)
+    assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
+
+
+def of_words(teachers, student, text=TEXT) -> torch.Tensor:
+    """Return what is taught of every word; each has a signature of its own here: (N × V)."""
+    taught = teach(teachers, text, text, student, is_training_text=True)
+    q = torch.zeros(len(text.ids), WORDS)
+    q.scatter_(1, torch.from_numpy(taught.signatures.astype(np.int64)), torch.from_numpy(taught.q))
+    return q[:, student.output.signature]
+
+
+def mixture_of(teachers, text=TEXT) -> torch.Tensor:
+    """Return the mixture under which the text is likeliest: (N × V)."""
+    weights = likeliest_weights(np.stack([scored(network, text) for network in teachers]))
+    weights = np.maximum(weights, LEAST_WEIGHT) / np.maximum(weights, LEAST_WEIGHT).sum()
+    parts = zip(teachers, weights, strict=True)
+    return sum(weight * distributions(network, text).exp() for network, weight in parts).float()
+
+
+@pytest.mark.parametrize(
+    "changes", [[{}, {}], [{"output": "softmax"}], [{"output": "expert"}]], ids=len
+)
+def test_the_mixture_that_validation_finds_likeliest_is_taught(changes):
+    """Teachers with another output are queried for words."""
+    teachers = [teacher(number, **settings) for number, settings in enumerate(changes)]
+    teachers += [model().eval()] if len(changes) > 1 else []
+    taught = of_words(teachers, model(teachers=ALL))
+    assert torch.allclose(taught, mixture_of(teachers), atol=1e-5)
+
+
+@pytest.mark.parametrize("words_in_part", [30, 1 << 16])
+def test_teachers_of_sentences_and_of_documents_teach_the_same_words(words_in_part, monkeypatch):
+    """Each reads the text in an order of its own."""
+    monkeypatch.setattr(distillation, "WORDS_IN_PART", words_in_part)
+    monkeypatch.setattr(distillation, "WORDS_AT_ONCE", 25)
+    documents = np.repeat(np.arange(6), [1, 9, 20, 2, 20, 8])
+    text, student = TEXT._replace(documents=documents), model(teachers=ALL)
+    teachers = [teacher(1), teacher(2, text="documents")]
+    taught = of_words(teachers, student, text)
+    assert torch.allclose(taught, mixture_of(teachers, text), atol=1e-5)
+
+
+def test_teachers_that_left_a_part_out_teach_that_part_alone():
+    first, second = (teacher(n, folds=2, fold=n) for n in (1, 2))
+    student = model(teachers=ALL)
+    both = teach([first, second], TEXT, TEXT, student, is_training_text=True)
+    is_first = np.repeat(TEXT.parts(2) == 1, TEXT.lengths)
+    for network, mask in ((first, is_first), (second, ~is_first)):
+        alone = teach([network], TEXT, TEXT, student, is_training_text=False)
+        assert np.allclose(both.q[mask], alone.q[mask], atol=1e-6)
+    with pytest.raises(ValueError, match="some that have not read each part"):
+        teach([first], TEXT, TEXT, student, is_training_text=True)
+
+
+def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
+    counted = NGramBackground.learn(features(), [TEXT], 3, kneser_ney, np.ones_like)
+    teaching, student = model(), model(teachers=ALL)
+    teaching.output.background = counted
+    torch.nn.init.zeros_(teaching.output.weight)  # so the n-grams alone are taught
+    taught = of_words([teaching], student).double()
+    context = torch.from_numpy(counted.contexts(TEXT, training=True))
+    assert torch.allclose(taught, counted.log_mass_of(None, context).exp().double(), atol=1e-5)
+    surer = distributions(teaching, TEXT).exp().float().double()
+    words = torch.from_numpy(TEXT.ids.astype(np.int64)).unsqueeze(1)
+    assert taught.gather(1, words).log().mean() < surer.gather(1, words).log().mean() - 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"output": "softmax"}, "teachers: expected output: log-linear, got softmax"),
+        ({"output": "expert"}, "teachers: expected output: log-linear, got expert"),
+        ({"folds": 2}, "folds: expected 0 of a model that is taught"),
+    ],
+)
+def test_models_that_cannot_be_taught_are_rejected(changes, error):
+    with pytest.raises(ValueError, match=error):
+        replace(RECIPE, teachers=Teachers(("a",)), **changes)
+
+
+@pytest.mark.slow
+def test_resumed_is_uninterrupted(tmp_path):
+    recipe = replace(RECIPE, teachers=Teachers(weight=0.7, top=4), checkpoint_steps=4)
+    teachers = [teacher(1), teacher(2)]
+    taught(tmp_path / "whole", recipe, teachers)
+    steps = 0
+
+    def interrupt(words):
+        nonlocal steps
+        steps += 1
+        if steps == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        taught(tmp_path / "parts", recipe, teachers, interrupt)
+    taught(tmp_path / "parts", recipe, teachers)
+    whole, parts = ((tmp_path / each / WEIGHTS).read_bytes() for each in ("whole", "parts"))
+    assert whole == parts
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Past-decode regularisation and fraternal dropout: further losses, of the training alone."""
+"""Further terms of the loss, of the training alone: penalties, past decoding, two runs at once."""
 
 from dataclasses import replace
 from functools import partial
@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from query_cases import distributions
 from safetensors.torch import load_file
+from torch import nn
 from training_cases import RECIPE, WORDS, model, sentences
 
 from accord.models.background import Unigram
@@ -16,6 +18,8 @@ from accord.models.model import LanguageModel, Seen
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.regularisers import (
+    ActivationPenalty,
+    AdaptorPenalty,
     FraternalDropout,
     PastDecoder,
     apply_terms,
@@ -245,3 +249,80 @@ def test_features_of_the_next_word_are_a_second_target():
     assert loss.item() == pytest.approx(1.0 + 0.4 * nats.item(), rel=1e-5)
     with pytest.raises(ValueError, match=r"losses.features: expected features that words are read"):
         regularisers(recipe, LanguageModel(recipe, phi, Unigram(phi, np.ones(WORDS))))
+
+
+def test_the_penalty_of_size_and_of_change():
+    outputs = torch.tensor([1.0, 3.0, 3.0]).reshape(3, 1, 1)
+    assert ActivationPenalty(1.0, 0.0).of(outputs, outputs * 2) == pytest.approx(76 / 3)
+    assert ActivationPenalty(0.0, 1.0).of(outputs, outputs * 2) == pytest.approx(2.0)
+    assert ActivationPenalty(2.0, 1.0).of(outputs[:1], outputs[:1]) == pytest.approx(2.0)
+
+
+@pytest.mark.slow
+def test_the_curve_has_nats_of_the_text_whatever_is_penalised(tmp_path):
+    dropouts = ("input", "hidden", "output", "feature", "weight")
+    still = {f"{name}_dropout": 0.0 for name in dropouts} | {"ema": 0.0, "text": "sentences"}
+    still |= {"epochs": 2, "learning_rate": 1e-12}  # nothing is learned either
+    losses = {"activation": 2.0, "temporal": 3.0, "adaptor": 4.0, "past_decode": 0.5}
+    changes = still | {"losses": losses}
+    trainer = Trainer(model(**changes), replace(RECIPE, **changes), tmp_path)
+    trainer.fit(sentences(), sentences())
+    for epoch in trainer.curve:
+        assert epoch.train_nats == pytest.approx(epoch.valid_nats, rel=1e-4)
+    assert len(trainer.curve) == 2
+
+
+def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Outputs and dropped outputs of columns with so many words, and which are words."""
+    outputs, dropped = torch.randn(2, max(lengths), len(lengths), 5, dtype=torch.float64)
+    is_word = torch.arange(max(lengths))[:, None] < torch.tensor(lengths)
+    return outputs, dropped, is_word
+
+
+def penalty(outputs, dropped, is_word) -> torch.Tensor:
+    real = is_word.flatten().nonzero().squeeze(1)
+    return ActivationPenalty(2.0, 3.0).of(outputs, dropped, real)
+
+
+@pytest.mark.parametrize("lengths", [[7], [4, 4, 4], [1, 6, 2, 2, 9], [1, 1]])
+def test_the_penalty_of_a_batch_is_that_of_its_sentences_by_their_words(lengths):
+    outputs, dropped, is_word = padded(lengths)
+    alone = [
+        length * ActivationPenalty(2.0, 3.0).of(outputs[:length, [at]], dropped[:length, [at]])
+        for at, length in enumerate(lengths)
+    ]
+    found = penalty(outputs, dropped, is_word)
+    assert found.item() == pytest.approx(sum(alone).item() / sum(lengths))
+    outputs[~is_word], dropped[~is_word] = 1e3, -1e3
+    assert penalty(outputs, dropped, is_word).equal(found), "what is behind an end does not count"
+
+
+@pytest.mark.parametrize("lengths", [[1, 6, 2, 2, 9], [3, 3, 8]])
+def test_the_penalty_of_a_batch_is_that_of_shares_by_their_words(lengths):
+    whole = padded(lengths)
+    for cut in range(1, len(lengths)):
+        parts = [[each[:, side] for each in whole] for side in (slice(cut), slice(cut, None))]
+        shares = [part[2].sum() / sum(lengths) * penalty(*part) for part in parts]
+        assert sum(shares).item() == pytest.approx(penalty(*whole).item())
+
+
+@pytest.mark.slow
+def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b(tmp_path):
+    network = model()
+    h = torch.randn(9, 8)
+    nn.init.normal_(network.output.bias)
+    seen = Seen(*[None] * 4, states=h, output=network.output, classes=None, nats=None, after=())
+    penalty = AdaptorPenalty(0.5)(torch.zeros(()), seen)
+    assert penalty.item() == pytest.approx(
+        0.5 * network.output.adaptor(h).pow(2).sum(dim=1).mean().item(), rel=1e-5
+    )
+    distances = []
+    for strength in (0.0, 10.0):
+        folder = tmp_path / str(strength)
+        folder.mkdir()
+        recipe = replace(RECIPE, losses={"adaptor": strength}, learning_rate=0.02)
+        trainer = Trainer(model(losses=recipe.losses), recipe, folder)
+        trainer.fit(TEXT, TEXT)
+        log_b = trainer.model.output.background.log_mass
+        distances.append((distributions(trainer.model, TEXT) - log_b).abs().mean().item())
+    assert distances[1] < 0.1 < 0.3 < distances[0]

@@ -1,40 +1,42 @@
-"""Training: it learns, it stops, and it keeps the best."""
+"""Training: it learns, it stops, it keeps the best, and it reports numbers that are not finite."""
 
+import csv
+import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
 import torch
 from query_cases import scored
-from training_cases import END, RECIPE, WORDS, model, sentences
+from torch import nn
+from training_cases import RECIPE, model, sentences
 
 from accord.models.common.device import choose_device, has_bfloat16
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors, load_weights
-from accord.models.data import Sentences, windows
-from accord.models.recipe import Recipe
-from accord.models.train import Trainer
+from accord.models.data import Sentences, batches
+from accord.models.train import STEPS, Trainer, WeightAverage
 
 TEXT = sentences()
+SAVING = replace(RECIPE, checkpoint_steps=4)
 
 
-@pytest.mark.slow
-def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
-    trainer = Trainer(model(), RECIPE, tmp_path)
+def trained(folder, recipe=RECIPE, **callbacks) -> Trainer:
+    """Return a finished training of a new model."""
+    folder.mkdir(exist_ok=True)
+    changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
+    trainer = Trainer(model(**changes), recipe, folder, **callbacks)
     trainer.fit(TEXT, TEXT)
-    losses = [epoch.valid_nats for epoch in trainer.curve]
-    assert losses[-1] < losses[0]
-    kept = -scored(trainer.model, TEXT).mean()
-    assert kept == pytest.approx(min(losses), abs=1e-9)
+    return trainer
 
 
 @pytest.mark.slow
-def test_the_averaged_weights_are_validated_and_saved(tmp_path):
+def test_validation_falls_and_averaged_weights_of_the_best_epoch_are_kept(tmp_path):
     means = []
 
     def keep(epoch) -> None:
-        means.append({name: each.clone() for name, each in trainer.state.average.mean.items()})
+        means.append({name: mean.clone() for name, mean in trainer.state.average.mean.items()})
 
     trainer = Trainer(model(), replace(RECIPE, ema=0.98), tmp_path, on_epoch=keep)
     trainer.fit(TEXT, TEXT)
@@ -44,13 +46,14 @@ def test_the_averaged_weights_are_validated_and_saved(tmp_path):
         assert -scored(network, TEXT).mean() == pytest.approx(nats, abs=1e-9)
     saved, best = load_tensors(tmp_path / WEIGHTS), means[np.argmin(losses)]
     assert all(torch.equal(saved[name], value) for name, value in best.items())
+    assert losses[-1] < losses[0]
+    assert -scored(trainer.model, TEXT).mean() == pytest.approx(min(losses), abs=1e-9)
 
 
 @pytest.mark.slow
-def test_a_gain_below_min_delta_is_none_but_its_weights_are_kept(tmp_path):
+def test_a_gain_below_min_delta_does_not_count_but_its_weights_are_kept(tmp_path):
     recipe = replace(RECIPE, min_delta=10.0, patience=2, epochs=6)
-    trainer = Trainer(model(), recipe, tmp_path)
-    trainer.fit(TEXT, TEXT)
+    trainer = trained(tmp_path, recipe)
     first, second, third = (epoch.valid_nats for epoch in trainer.curve)
     assert third < second < first
     rates = [epoch.learning_rate / recipe.learning_rate for epoch in trainer.curve]
@@ -61,101 +64,68 @@ def test_a_gain_below_min_delta_is_none_but_its_weights_are_kept(tmp_path):
 @pytest.mark.slow
 def test_no_step_is_longer_than_the_clipped_gradient(tmp_path):
     changes = {"optimiser": "sgd", "weight_decay": 0.0, "learning_rate": 0.5}
-    recipe = replace(RECIPE, **changes, max_grad_norm=0.01, epochs=1)
-    network = model(**changes)
-    places = [torch.nn.utils.parameters_to_vector(network.parameters()).detach()]
+    recipe, network = replace(RECIPE, **changes, max_grad_norm=0.01, epochs=1), model(**changes)
+    vectors = [nn.utils.parameters_to_vector(network.parameters()).detach()]
 
     def keep(words: int) -> None:
-        places.append(torch.nn.utils.parameters_to_vector(network.parameters()).detach())
+        vectors.append(nn.utils.parameters_to_vector(network.parameters()).detach())
 
     Trainer(network, recipe, tmp_path, on_step=keep).fit(TEXT, TEXT)
-    lengths = [(after - before).norm().item() for before, after in pairwise(places)]
+    lengths = [(later - earlier).norm().item() for earlier, later in pairwise(vectors)]
     assert lengths == pytest.approx([0.5 * 0.01] * len(lengths), rel=1e-2)
 
 
 @pytest.mark.slow
 def test_each_epoch_and_each_seed_reads_in_an_order_of_its_own(tmp_path):
-    def orders(seed: int) -> list[list[int]]:
+    def orders(folder: str, seed: int) -> list[list[int]]:
         network, read = model(), [[]]
         network.embedding.register_forward_pre_hook(
-            lambda layer, given: (
-                read[-1].extend(given[0].flatten().tolist()) if layer.training else None
+            lambda layer, inputs: (
+                read[-1].extend(inputs[0].flatten().tolist()) if layer.training else None
             )
         )
-        recipe, folder = replace(RECIPE, seed=seed, epochs=2), tmp_path / f"{len(done)}"
-        folder.mkdir()
-        Trainer(network, recipe, folder, on_epoch=lambda epoch: read.append([])).fit(TEXT, TEXT)
-        done.append(seed)
+        (tmp_path / folder).mkdir()
+        recipe = replace(RECIPE, seed=seed, epochs=2)
+        on_epoch = lambda epoch: read.append([])  # noqa: E731
+        Trainer(network, recipe, tmp_path / folder, on_epoch=on_epoch).fit(TEXT, TEXT)
         return read[:2]
 
-    done: list[int] = []
-    first, again, other = orders(1), orders(1), orders(2)
+    first, again, other = orders("first", 1), orders("again", 1), orders("other", 2)
     assert first == again
     assert first[0] != first[1]
     assert other[0] not in first and other[1] not in first
 
 
 @pytest.mark.slow
-def test_products_are_in_bfloat16_where_that_is_fast_and_else_it_is_said_that_they_are_not(
-    tmp_path,
-):
-    said, losses = [], []
+def test_products_are_in_bfloat16_where_that_is_fast_and_a_line_says_where_it_is_not(tmp_path):
+    lines, losses = [], []
     for precision in ("float32", "bfloat16"):
         recipe = replace(RECIPE, precision=precision, device="cpu", epochs=2)
-        (tmp_path / precision).mkdir()
-        trainer = Trainer(model(), recipe, tmp_path / precision, say=said.append)
-        trainer.fit(TEXT, TEXT)
+        trainer = trained(tmp_path / precision, recipe, say=lines.append)
         losses.append([epoch.valid_nats for epoch in trainer.curve])
     assert losses[1] == pytest.approx(losses[0], abs=0.05)
     is_fast = has_bfloat16(torch.device("cpu"))
     assert is_fast == (losses[0] != losses[1])
-    assert is_fast == (not any("bfloat16 are slow" in line for line in said))
-
-
-@pytest.mark.parametrize("alpha", [0.9, 0.99])
-def test_rmsprop_keeps_as_much_of_the_mean_square_as_it_is_told(tmp_path, alpha):
-    recipe = replace(RECIPE, optimiser={"kind": "rmsprop", "alpha": alpha})
-    groups = Trainer(model(), recipe, tmp_path).state.optimiser.param_groups
-    assert [group["alpha"] for group in groups] == [alpha]
-
-
-def test_an_epoch_reads_every_word_once_after_the_word_before_it():
-    recipe = Recipe(batch=4, bptt=7)
-    parts = list(windows(TEXT, recipe, np.random.default_rng(0)))
-    words, targets = (torch.cat([part[side] for part in parts]) for side in (0, 1))
-    assert torch.equal(words[1:], targets[:-1])
-    assert (words[0] == END).all()
-    read = np.bincount(targets.flatten().numpy(), minlength=WORDS)
-    all_words = np.bincount(TEXT.ids, minlength=WORDS)
-    assert 0 <= (all_words - read).sum() < recipe.batch, "only what fills no row is left out"
+    assert is_fast == (not any("bfloat16 are slow" in line for line in lines))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("share", [0.5, 1.0])
 def test_a_share_of_the_windows_begins_from_the_zero_state(tmp_path, share):
-    recipe = replace(RECIPE, zero_state=share, epochs=3)
-    network, began = model(), []
+    network, is_zero = model(), []
     network.encoder.register_forward_pre_hook(
-        lambda encoder, given: began.append(not given[1][0][0].any()) if encoder.training else None
+        lambda encoder, inputs: (
+            is_zero.append(not inputs[1][0][0].any()) if encoder.training else None
+        )
     )
-    trainer = Trainer(network, recipe, tmp_path)
-    trainer.fit(TEXT, TEXT)
-    first = len(trainer.curve)  # of each epoch, which always begins so
-    later = (sum(began) - first) / (len(began) - first)
-    assert later == share if share in (0, 1) else 0.2 < later < 0.8
-
-
-def test_a_sentence_scores_the_same_alone_and_among_others():
-    network = model().double().eval()
-    together = scored(network, TEXT)
-    for start, length in zip(TEXT.starts[:10], TEXT.lengths[:10], strict=True):
-        alone = Sentences(TEXT.ids[start : start + length], np.array([length]))
-        expected = together[start : start + length]
-        assert scored(network, alone) == pytest.approx(expected, abs=1e-10)
+    Trainer(network, replace(RECIPE, zero_state=share, epochs=3), tmp_path).fit(TEXT, TEXT)
+    epochs = 3  # the first window of each is always read from it
+    later = (sum(is_zero) - epochs) / (len(is_zero) - epochs)
+    assert later == 1 if share == 1 else 0.2 < later < 0.8
 
 
 @pytest.mark.parametrize("name", ["banana", "cuda:97"])
-def test_a_device_that_is_not_here_is_refused_by_name(name):
+def test_a_missing_device_is_rejected_by_name(name):
     with pytest.raises(ValueError, match=f"device: expected auto, or one that is here; got {name}"):
         choose_device(name)
 
@@ -163,13 +133,121 @@ def test_a_device_that_is_not_here_is_refused_by_name(name):
 @pytest.mark.slow
 def test_the_words_of_an_epoch_are_added_up_once(tmp_path, monkeypatch):
     """With millions of documents a sum at every step takes longer than the step."""
-    added_up = []
+    texts = []
 
     def words(text: Sentences) -> float:
-        added_up.append(text)
+        texts.append(text)
         return float(len(text.ids))
 
     monkeypatch.setattr(Sentences, "epoch_words", property(words))
-    trainer = Trainer(model(), replace(RECIPE, epochs=2, batch=2), tmp_path)
-    trainer.fit(TEXT, TEXT)
-    assert len(added_up) == 2
+    trained(tmp_path, replace(RECIPE, epochs=2, batch=2))
+    assert len(texts) == 2
+
+
+def poisoned(folder, step: int, recipe=SAVING) -> str:
+    """Return the error of a training in which a weight becomes NaN after a step."""
+    steps = 0
+
+    def on_step(words: int) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == step:
+            nn.init.constant_(trainer.model.embedding.weight, math.nan)
+
+    trainer = Trainer(model(), recipe, folder, on_step)
+    with pytest.raises(FloatingPointError) as stopped:
+        trainer.fit(TEXT, TEXT)
+    return str(stopped.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("step", "steps_between"), [(5, 4), (5, 0), (9, 4)])
+def test_the_step_its_batch_and_the_last_good_checkpoint_are_named(tmp_path, step, steps_between):
+    recipe = replace(RECIPE, checkpoint_steps=steps_between)
+    error = poisoned(tmp_path, step, recipe)
+    assert f"is not finite at epoch 1, step {step + 1}," in error
+    generator = np.random.default_rng([RECIPE.seed, 1])
+    batch = next(islice(batches(TEXT, recipe, generator), step, None))
+    numbers = [np.flatnonzero(TEXT.starts <= first)[-1] + 1 for first in batch.positions[0]]
+    assert f"sentences {', '.join(map(str, numbers))} of the training text" in error
+    files = sorted(tmp_path.glob("checkpoint-*"))
+    if steps_between:
+        assert error.endswith(f"the last good checkpoint is {files[-1]}")
+        assert f"-{step - step % 4:08}-" in files[-1].name
+    else:
+        assert error.endswith("no checkpoint was written")
+
+
+@pytest.mark.slow
+def test_weights_that_are_not_finite_are_not_saved(tmp_path):
+    assert "a weight is not finite after epoch 1, step 8" in poisoned(tmp_path, step=8)
+    assert max(tmp_path.glob("checkpoint-*")).name.startswith("checkpoint-00001-00000004-")
+
+
+@pytest.mark.slow
+def test_a_validation_loss_that_is_not_finite_stops(tmp_path):
+    steps = sum(1 for _ in batches(TEXT, RECIPE, np.random.default_rng([RECIPE.seed, 1])))
+    error = poisoned(tmp_path, steps, replace(RECIPE, ema=0.0))
+    assert error.startswith("the validation loss of epoch 1 is nan")
+
+
+@pytest.mark.slow
+def test_every_step_is_logged_with_its_gradient_and_learning_rate(tmp_path):
+    trainer = trained(tmp_path, replace(RECIPE, max_grad_norm=0.5, ema=0.0))
+    with (tmp_path / STEPS).open() as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    for epoch in trainer.curve:
+        steps = [row for row in rows if row["epoch"] == epoch.epoch]
+        assert [row["step"] for row in steps] == list(range(1, len(steps) + 1))
+        assert {row["learning_rate"] for row in steps} == {epoch.learning_rate}
+        assert min(row["nats"] for row in steps) < epoch.train_nats
+        assert max(row["nats"] for row in steps) > epoch.train_nats
+        assert all(0 < row["gradient_norm"] < 100 for row in steps)
+
+
+@pytest.mark.slow
+def test_deterministic_computing_follows_the_recipe_and_changes_no_number_on_a_cpu(tmp_path):
+    weights = []
+    for wanted in (True, False):
+        trained(tmp_path / str(wanted), replace(RECIPE, deterministic=wanted, epochs=2))
+        assert torch.are_deterministic_algorithms_enabled() == wanted
+        weights.append((tmp_path / str(wanted) / WEIGHTS).read_bytes())
+    assert weights[0] == weights[1]
+
+
+def average_of(values: list[float], decay: float, average=None) -> WeightAverage:
+    """Return the average of a weight that takes these values."""
+    layer = nn.Linear(2, 2)
+    average = average or WeightAverage(layer, decay)
+    for value in values:
+        nn.init.constant_(layer.weight, value)
+        average.update(layer)
+    return average
+
+
+@pytest.mark.parametrize(
+    ("decay", "values", "mean"), [(0.9, [1.0, 2.0, 6.0], 3.0), (0.75, [1.0] * 4 + [5.0], 2.0)]
+)
+def test_the_first_updates_have_equal_weights_and_older_ones_fade(decay, values, mean):
+    assert torch.allclose(average_of(values, decay).mean["weight"], torch.tensor(mean))
+
+
+def test_an_average_resumes_where_it_was_stored():
+    resumed = WeightAverage(nn.Linear(2, 2), decay=0.9)
+    resumed.load_state_dict(average_of([1.0, 2.0], 0.9).state_dict())
+    whole = average_of([1.0, 2.0, 3.0, 4.0], 0.9)
+    assert torch.equal(average_of([3.0, 4.0], 0.9, resumed).mean["weight"], whole.mean["weight"])
+
+
+def test_the_average_is_applied_and_taken_back_even_after_an_error():
+    layers = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    layers[1].weight = layers[0].weight
+    average = WeightAverage(layers, decay=0.9)
+    for value in (1.0, 3.0):
+        nn.init.constant_(layers[0].weight, value)
+        average.update(layers)
+    with pytest.raises(RuntimeError), average.applied(layers):
+        assert torch.allclose(layers[0].weight, torch.tensor(2.0))
+        assert layers[1].weight is layers[0].weight
+        raise RuntimeError
+    assert torch.allclose(layers[0].weight, torch.tensor(3.0))

@@ -1,16 +1,59 @@
-"""Sentences of a document: the state is carried across their ends, in training and in scoring."""
+"""Texts in batches: single sentences, a shuffled stream, whole documents, bagging."""
+
+from itertools import chain
 
 import numpy as np
 import pytest
+import torch
 from query_cases import scored
-from training_cases import model, sentences
+from training_cases import END, WORDS, model, sentences
 
-from accord.models.data import Sentences, windows
+from accord.models.data import NO_WORD, Sentences, batches, in_a_row, in_columns, windows
 from accord.models.recipe import Recipe
 
 ALONE = sentences()
 DOCUMENTS = np.arange(len(ALONE.lengths)) // 3  # three sentences each
 TEXT = ALONE._replace(documents=DOCUMENTS)
+COUNT = 400
+PAIRS = Sentences(np.tile([3, 0], COUNT), np.full(COUNT, 2))  # so a position tells its sentence
+RANGES = [([5, 0, 9], [2, 3, 1]), ([7, 7, 1], [0, 4, 0]), ([3], [0]), ([], [])]
+
+
+def generator():
+    return np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(("starts", "lengths"), RANGES)
+def test_in_a_row_and_in_columns(starts, lengths):
+    starts, lengths = np.array(starts, int), np.array(lengths, int)
+    expected = [
+        list(range(start, start + length)) for start, length in zip(starts, lengths, strict=True)
+    ]
+    assert in_a_row(starts, lengths).tolist() == [*chain(*expected)]
+    positions, is_position = in_columns(starts, lengths)
+    assert positions.shape == is_position.shape == (max(lengths, default=0), len(starts))
+    assert [positions[:, c][is_position[:, c]].tolist() for c in range(len(starts))] == expected
+    assert not positions[~is_position].any()
+
+
+def test_an_epoch_reads_every_word_once_after_the_word_before_it():
+    recipe = Recipe(batch=4, bptt=7)
+    parts = list(windows(ALONE, recipe, np.random.default_rng(0)))
+    words, targets = (torch.cat([part[side] for part in parts]) for side in (0, 1))
+    assert torch.equal(words[1:], targets[:-1])
+    assert (words[0] == END).all()
+    read = np.bincount(targets.flatten().numpy(), minlength=WORDS)
+    all_words = np.bincount(ALONE.ids, minlength=WORDS)
+    assert 0 <= (all_words - read).sum() < recipe.batch, "only what fills no row is left out"
+
+
+def test_a_sentence_scores_the_same_alone_and_among_others():
+    network = model().double().eval()
+    together = scored(network, ALONE)
+    for start, length in zip(ALONE.starts[:10], ALONE.lengths[:10], strict=True):
+        alone = Sentences(ALONE.ids[start : start + length], np.array([length]))
+        expected = together[start : start + length]
+        assert scored(network, alone) == pytest.approx(expected, abs=1e-10)
 
 
 def test_a_document_is_scored_as_the_one_text_that_it_is():
@@ -36,10 +79,6 @@ def test_documents_of_one_sentence_are_read_as_sentences_are():
         for text in ("stream", "documents")
     )
     assert all(np.array_equal(*each) for each in zip(stream, documents, strict=True))
-
-
-def generator():
-    return np.random.default_rng(1)
 
 
 def test_an_epoch_reads_whole_documents_in_random_order():
@@ -81,3 +120,21 @@ def test_chosen_sentences_keep_their_documents():
     chosen = TEXT.chosen(np.arange(len(DOCUMENTS)) % 3 != 1)
     assert np.array_equal(chosen.documents, DOCUMENTS[np.arange(len(DOCUMENTS)) % 3 != 1])
     assert np.array_equal(TEXT.part(2, 7).documents, DOCUMENTS[2:7])
+
+
+def read(text: str, seed: int, epoch: int, bagging: bool = True) -> np.ndarray:
+    """How often each sentence is read in an epoch."""
+    recipe = Recipe(text=text, seed=seed, bagging=bagging, batch=4)
+    parts = batches(PAIRS, recipe, np.random.default_rng([seed, epoch]))
+    read = [part.positions[(part.targets != NO_WORD).numpy()] for part in parts]
+    return np.bincount(np.concatenate(read) // 2, minlength=COUNT) / 2
+
+
+@pytest.mark.parametrize("text", ["stream", "sentences"])
+def test_a_seed_reads_as_many_sentences_some_of_them_several_times(text):
+    times = read(text, seed=1, epoch=1)
+    assert times.sum() == COUNT
+    assert np.mean(times == 0) == pytest.approx(np.exp(-1), abs=0.06)
+    assert (times == read(text, seed=1, epoch=2)).all()
+    assert (times != read(text, seed=2, epoch=1)).any()
+    assert (read(text, seed=1, epoch=1, bagging=False) == 1).all()
