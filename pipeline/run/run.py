@@ -1,4 +1,4 @@
-"""Runs the stages of every model in order, and only those whose inputs or parameters changed.
+"""Run the stages of every model in order, and only those whose inputs or parameters changed.
 
 Each model of a run is a full set of sections, so each has its own chain of stages. A stage's key
 is the hash of its parameters, of the *content* of the files it reads and of the version that it
@@ -24,7 +24,6 @@ from accord.pipeline.base.artefact import (
     MANIFEST,
     WHOLE_RUN,
     Artefact,
-    name_of,
     read_json,
     write_json,
 )
@@ -38,7 +37,7 @@ from accord.pipeline.data.fetch import fetch
 from accord.pipeline.model.earlier_models import check_start, start_artefact
 from accord.pipeline.model.find import RUNS
 from accord.pipeline.run.pool import Shards, Workers
-from accord.pipeline.stages.stage import TRAIN, Stage
+from accord.pipeline.stages.stage import TRAIN, Job, Stage
 from accord.pipeline.stages.table import STAGES, check_names
 
 State = Literal["done", "stale", "missing"]
@@ -56,7 +55,7 @@ class Status:
 
 
 class Run:
-    """One configuration in one folder of runs."""
+    """One configuration in a folder of runs."""
 
     def __init__(
         self,
@@ -66,13 +65,11 @@ class Run:
         workers: Workers | None = None,
     ):
         if config.name == ARTEFACTS:
-            raise AccordError(
-                f"a run cannot be called {ARTEFACTS}, as the folder of what runs make"
-            )
+            raise AccordError(f"a run cannot be called {ARTEFACTS}, like the folder of artefacts")
         self.config, self.shards, self.workers = config, shards, workers
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
-        self._before = self._manifest()
+        self._former = self._manifest()
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
 
     def check(self) -> None:
@@ -91,16 +88,16 @@ class Run:
         for model, stage in self.steps(until):
             if stage is TRAIN and self.workers and (model, stage.name) not in self.artefacts:
                 made |= self._train(self.workers, stage.name in force)
-            recipe, name = self.recipe(model, stage)
-            forced = stage.name in force and name not in made
-            artefact = None if forced else self.store.find(name)
+            job = self.job(model, stage)
+            forced = stage.name in force and job.name not in made
+            artefact = None if forced else self.store.find(job.name)
             if artefact is None:
-                why = "forced" if forced else self._reason(self._known(model, stage), recipe)
-                artefact = self._make(model, stage, recipe, name, why, forced)
-                made.add(name)
+                reason = "forced" if forced else self._reason(model, job)
+                artefact = self._make(model, job, reason, forced)
+                made.add(job.name)
             self._record(model, stage, artefact)
         if until is None or not self._is_finished:
-            self._remember()
+            self._write_manifest()
         if not made:
             say(f"all stages of '{self.config.name}' are done")
         if (WHOLE_RUN, "report") in self.artefacts:
@@ -108,29 +105,42 @@ class Run:
             report.check()
             publish(report, self.folder / "report")
 
-    def _record(self, model: str, stage: Stage, artefact: Artefact) -> None:
-        self.artefacts[model, stage.name] = artefact
-        if not self._is_finished:  # a finished run stays until the new one is complete
-            self._remember()
+    def _make(self, model: str, job: Job, reason: str, anew: bool) -> Artefact:
+        stage = job.stage
+        label = stage.name if stage.over_models else f"{stage.name} [{model}]"
+        say(f"{label}: running ({reason})")
+        if self.shards and stage.sharded:
+            compute = partial(self.shards.compute, stage, job.params, job.folders)
+        else:
+            compute = partial(stage.compute, job.params, job.folders)
+        start = time.monotonic()
+        artefact = job.make(self.store, compute, self._resumes(stage), anew)
+        say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
+        return artefact
 
     def _train(self, workers: Workers, forced: bool) -> set[str]:
         """Train the models side by side that are not trained; return the names of artefacts."""
-        from accord.pipeline.run.train import TrainingJob, train_models  # here, as it loads torch
+        from accord.pipeline.run.train import lacks_teacher, train_models  # here: it loads torch
 
-        trainings = {}
-        for model in self.config.models:
-            inputs = self._inputs(model, TRAIN)
-            training = TrainingJob(self.store, self.params(model, TRAIN), inputs)
-            if forced or not training.has_teachers or not self.store.find(training.name):
-                trainings[model] = training
+        jobs = {model: self.job(model, TRAIN) for model in self.config.models}
+        missing = {
+            model: job
+            for model, job in jobs.items()
+            if forced or lacks_teacher(job) or not self.store.find(job.name)
+        }
         made: set[str] = set()
 
         def finished(model: str, artefact: Artefact) -> None:
             made.add(artefact.folder.name)
             self._record(model, TRAIN, artefact)
 
-        train_models(trainings, workers, finished, forced)
+        train_models(self.store, missing, workers, finished, forced)
         return made
+
+    def _record(self, model: str, stage: Stage, artefact: Artefact) -> None:
+        self.artefacts[model, stage.name] = artefact
+        if not self._is_finished:  # a finished run stays until the new one is complete
+            self._write_manifest()
 
     def _clear(self) -> None:
         """Remove the leftovers of killed runs, without those that a stage resumes from."""
@@ -142,31 +152,31 @@ class Run:
         return stage.resumes or (stage.sharded and self.shards is not None)
 
     def status(self) -> Iterator[Status]:
-        """Where every stage stands, without running any."""
-        state: State
+        """Yield where every stage stands, without running any."""
         for model, stage in self.steps(None):
+            last = self._last(model, stage)
+            state: State = "stale" if last else "missing"
             try:
-                recipe, name = self.recipe(model, stage)
-            except KeyError as above:  # an artefact above is not there: the key is not known yet
-                known = self._known(model, stage)
-                state, why = ("stale" if known else "missing"), f"waits for {above.args[0][1]}"
+                job = self.job(model, stage)
+                name = job.name
+            except KeyError as missing:  # an artefact above: the key is not known yet
+                yield Status(stage, model, state, f"waits for {missing.args[0][1]}")
             except MissingData:
-                state, why = "missing", "its data is not fetched yet"
-            except FileNotFoundError as lacking:  # which nothing fetches
-                found_none = f"expected a file, found none at {lacking.filename}"
-                state, why = "missing", found_none if lacking.filename else str(lacking)
+                yield Status(stage, model, "missing", "its data is not fetched yet")
+            except FileNotFoundError as error:  # nothing fetches it
+                name = error.filename
+                reason = f"expected a file, found none at {name}" if name else str(error)
+                yield Status(stage, model, "missing", reason)
             else:
                 artefact = self.store.find(name)
                 if artefact:
                     self.artefacts[model, stage.name] = artefact
-                    state, why = "done", name
+                    yield Status(stage, model, "done", name)
                 else:
-                    known = self._known(model, stage)
-                    state, why = ("stale" if known else "missing"), self._reason(known, recipe)
-            yield Status(stage, model, state, why)
+                    yield Status(stage, model, state, self._reason(model, job))
 
     def steps(self, until: str | None) -> Iterator[tuple[str, Stage]]:
-        """Every stage of every model in order, up to and including `until`."""
+        """Yield every stage of every model in order, up to and including `until`."""
         for stage in STAGES.values():
             models = [WHOLE_RUN] if stage.over_models else [*self.config.models]
             if stage is TRAIN:
@@ -175,10 +185,9 @@ class Run:
             if stage.name == until:
                 return
 
-    def recipe(self, model: str, stage: Stage) -> tuple[dict[str, Any], str]:
-        """Return all that the artefact depends on, and its name."""
-        recipe = stage.made_from(self.params(model, stage), self._inputs(model, stage))
-        return recipe, name_of(recipe)
+    def job(self, model: str, stage: Stage) -> Job:
+        """Return a stage of a model with its inputs, all of which must be there."""
+        return Job(stage, self.params(model, stage), self._inputs(model, stage))
 
     def params(self, model: str, stage: Stage) -> Any:
         sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
@@ -192,69 +201,52 @@ class Run:
     def _inputs(self, model: str, stage: Stage) -> dict[str, Artefact]:
         if stage.over_models:
             return {
-                f"{each}/{above}": self.artefacts[each, above]
-                for each in self.config.models
+                f"{name}/{above}": self.artefacts[name, above]
+                for name in self.config.models
                 for above in stage.inputs
             }
         inputs = {above: self.artefacts[model, above] for above in stage.inputs}
-        start = self.params(model, STAGES["train"]).start if stage.starts else None
+        start = self.params(model, TRAIN).start if stage.starts else None
         return inputs | ({START: start_artefact(start)} if start else {})
 
-    def _make(
-        self, model: str, stage: Stage, recipe: Mapping, name: str, why: str, forced: bool
-    ) -> Artefact:
-        label = stage.name if stage.over_models else f"{stage.name} [{model}]"
-        say(f"{label}: running ({why})")
-        inputs = self._inputs(model, stage)
-        for at, artefact in inputs.items():
-            artefact.check(stage.files_read(at))
-        folders = {at: artefact.folder for at, artefact in inputs.items()}
-        params = self.params(model, stage)
-        compute = partial(stage.compute, params, folders)
-        if self.shards and stage.sharded:
-            compute = partial(self.shards.compute, stage, params, folders)
-        start = time.monotonic()
-        artefact = self.store.make(name, recipe, compute, self._resumes(stage), forced)
-        say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
-        return artefact
-
-    def _reason(self, known: Artefact | None, recipe: Mapping) -> str:
-        """Why a stage runs: what differs from the last time this run had it."""
-        if known is None:
+    def _reason(self, model: str, job: Job) -> str:
+        """Return why a stage runs: what differs from the last time this run had it."""
+        last = self._last(model, job.stage)
+        if last is None:
             return "not made yet"
-        before = known.meta
+        old, new = last.meta, job.made_from
         changed = [
-            f"{key} {before['params'].get(key)!r} → {recipe['params'].get(key)!r}"
-            for key in sorted({*before["params"], *recipe["params"]})
-            if before["params"].get(key) != recipe["params"].get(key)
+            f"{key} {old['params'].get(key)!r} → {new['params'].get(key)!r}"
+            for key in sorted({*old["params"], *new["params"]})
+            if old["params"].get(key) != new["params"].get(key)
         ]
         changed += [
             f"{key} changed"
             for part in FILES
-            for key in sorted(before[part].keys() & recipe[part].keys())
-            if before[part][key] != recipe[part][key]
+            for key in sorted(old[part].keys() & new[part].keys())
+            if old[part][key] != new[part][key]
         ]
-        if not changed and any(before[part].keys() != recipe[part].keys() for part in FILES):
+        if not changed and any(old[part].keys() != new[part].keys() for part in FILES):
             changed.append("it reads other files")
-        # An artefact made before stages had versions has none.
-        if before.get("version") != recipe["version"]:
+        if old["version"] != new["version"]:
             changed.append("the stage has another version")
         return "; ".join(changed) or "its artefact was removed"
 
-    def _known(self, model: str, stage: Stage) -> Artefact | None:
-        name = self._before.get("models", {}).get(model, {}).get(stage.name)
+    def _last(self, model: str, stage: Stage) -> Artefact | None:
+        """Return the artefact that this run had the last time."""
+        name = self._former.get("models", {}).get(model, {}).get(stage.name)
         return self.store.find(name) if name else None
 
     @property
     def _is_finished(self) -> bool:
-        """Whether the folder held a run with its report before this one began."""
-        return "report" in self._before.get("models", {}).get(WHOLE_RUN, {})
+        """Return whether the folder held a run with its report before this one began."""
+        return "report" in self._former.get("models", {}).get(WHOLE_RUN, {})
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST
         return read_json(path) if path.exists() else {}
 
-    def _remember(self) -> None:
+    def _write_manifest(self) -> None:
         models: dict[str, dict[str, str]] = {}
         for (model, stage), artefact in self.artefacts.items():
             models.setdefault(model, {})[stage] = artefact.folder.name

@@ -17,20 +17,19 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from io import TextIOBase
 from pathlib import Path
-from typing import Any
 
 from accord.errors import AccordError, NotFoundError
 from accord.models.gpu import processes
 from accord.models.recipe import Recipe
 from accord.pipeline.base.artefact import (
+    ARTEFACTS,
     MANIFEST,
     Artefact,
     FinishedRun,
-    name_of,
     read_json,
     write_json,
 )
@@ -38,52 +37,9 @@ from accord.pipeline.base.messages import counted, echo, set_level
 from accord.pipeline.base.store import Store
 from accord.pipeline.run.pool import Pool, Task, Workers, side_by_side
 from accord.pipeline.stages import train
-from accord.pipeline.stages.stage import TRAIN
+from accord.pipeline.stages.stage import TRAIN, Job
 
 Finished = Callable[[str, Artefact], None]
-
-
-@dataclass(frozen=True)
-class TrainingJob:
-    """A model to train, and the artefacts that its training reads, by stage."""
-
-    store: Store
-    recipe: Recipe
-    inputs: Mapping[str, Artefact]
-
-    @cached_property
-    def made_from(self) -> dict[str, Any]:
-        return TRAIN.made_from(self.recipe, self.inputs)
-
-    @property
-    def name(self) -> str:
-        return name_of(self.made_from)
-
-    @property
-    def has_teachers(self) -> bool:
-        """Whether all its teachers are trained."""
-        try:
-            return bool(self.made_from)
-        except NotFoundError:
-            return False
-
-    def make(self, compute: Callable[[Path], None], anew: bool = False) -> Artefact:
-        """Compute the trained model, after a check of all files that the training reads."""
-        for stage, files in TRAIN.inputs.items():
-            self.inputs[stage].check(files)
-        return self.store.make(self.name, self.made_from, compute, True, anew)
-
-    def task(self, model: str) -> Task:
-        """Return the task that trains it among the artefacts."""
-        teachers = self.recipe.teachers
-        paths = [str(Path(name).resolve()) if Path(name).exists() else name
-                 for name in teachers.models]  # fmt: skip
-        recipe = replace(self.recipe, teachers=replace(teachers, models=tuple(paths)))
-        inputs = {stage: artefact.folder.name for stage, artefact in self.inputs.items()}
-        out = self.store.partial(self.name).name
-        arguments = (model, recipe, inputs, out)
-        function = "accord.pipeline.run.train:compute"
-        return Task(function, self.store.folder, arguments, tuple(inputs.values()), out)
 
 
 class Labelled(TextIOBase):
@@ -107,22 +63,23 @@ def compute(folder: Path, model: str, recipe: Recipe, inputs: Mapping[str, str],
 
 
 def train_models(
-    trainings: Mapping[str, TrainingJob],
+    store: Store,
+    jobs: Mapping[str, Job],
     workers: Workers,
     finished: Finished,
     anew: bool = False,
 ) -> None:
     """Train models side by side, each after its teachers; a failure does not end the others."""
-    left, failed = dict(trainings), 0
+    left, failed = dict(jobs), 0
     while left:
-        ready = {model: training for model, training in left.items() if training.has_teachers}
-        if not ready:
-            [training, *_] = left.values()
-            raise AccordError(f"{next(iter(left))} is not trained: {_missing_teacher(training)}")
         calls = {
-            model: partial(training.make, partial(_call, workers, training, model), anew)
-            for model, training in ready.items()
+            model: partial(job.make, store, partial(_train_on, workers, model, job), True, anew)
+            for model, job in left.items()
+            if lacks_teacher(job) is None
         }
+        if not calls:
+            model, job = next(iter(left.items()))
+            raise AccordError(f"{model} is not trained: {lacks_teacher(job)}")
         for model, ended in side_by_side(workers, calls):
             del left[model]
             if error := ended.exception():
@@ -131,43 +88,53 @@ def train_models(
             else:
                 finished(model, ended.result())
     if failed:
-        raise AccordError(f"{failed} of {counted(len(trainings), 'model')} failed: see above")
+        raise AccordError(f"{failed} of {counted(len(jobs), 'model')} failed: see above")
 
 
-def _call(workers: Workers, training: TrainingJob, model: str, out: Path) -> None:
-    workers.call(training.task(model))
-
-
-def _missing_teacher(training: TrainingJob) -> str:
+def lacks_teacher(job: Job) -> NotFoundError | None:
+    """Return the error of a teacher that is not trained yet."""
     try:
-        return str(training.made_from)
+        job.stage.files(job.params)
     except NotFoundError as error:
-        return str(error)
+        return error
+    return None
 
 
-def train_together(trainings: Mapping[str, TrainingJob], finished: Finished) -> None:
+def _train_on(workers: Workers, model: str, job: Job, out: Path) -> None:
+    """Let workers train a model into a folder among the artefacts."""
+    teachers = job.params.teachers
+    paths = [Path(name) for name in teachers.models]
+    # A node of a cluster has another current folder.
+    names = tuple(str(path.resolve() if path.exists() else path) for path in paths)
+    recipe = replace(job.params, teachers=replace(teachers, models=names))
+    inputs = {label: artefact.folder.name for label, artefact in job.inputs.items()}
+    arguments = (model, recipe, inputs, out.name)
+    function = "accord.pipeline.run.train:compute"
+    workers.call(Task(function, out.parent, arguments, tuple(inputs.values()), out.name))
+
+
+def train_together(store: Store, jobs: Mapping[str, Job], finished: Finished) -> None:
     """Train one model after the other, each on all processes that `torchrun` started."""
-    names = json.dumps([*trainings]).encode()  # all processes take those that the first one lacks
+    names = json.dumps([*jobs]).encode()  # all processes take the models that the first one lacks
     for model in json.loads(processes.from_first(names)):
-        processes.total(0)  # the others wait until the first has written what teaches the next
-        training = trainings[model]
-        folders = {stage: artefact.folder for stage, artefact in training.inputs.items()}
+        processes.total(0)  # the others wait until the first has written the teachers
+        job = jobs[model]
         if processes.is_first():
-            finished(model, training.make(partial(_compute_together, training.recipe, folders)))
+            finished(model, job.make(store, partial(_compute_together, job), resumes=True))
         else:
             set_level("quiet")
-            _compute_together(training.recipe, folders, training.store.partial(training.name))
+            _compute_together(job, store.partial(job.name))
 
 
-def _compute_together(recipe: Recipe, inputs: Mapping[str, Path], out: Path) -> None:
-    train.compute(recipe, inputs, out)
+def _compute_together(job: Job, out: Path) -> None:
+    train.compute(job.params, job.folders, out)
     processes.total(0)  # nobody reads the folder any more, which the first process renames now
 
 
-def trainings_of(run: Path) -> dict[str, TrainingJob]:
-    """Return the models of a run that are prepared and not trained."""
-    finished, store = FinishedRun.read(run), Store(run.parent / "artefacts")
-    trainings = {}
+def untrained(run: Path) -> dict[str, Job]:
+    """Return the trainings of a run that are prepared and not done, by model."""
+    finished, store = FinishedRun.read(run), Store(run.parent / ARTEFACTS)
+    jobs = {}
     for model, made in finished.artefacts.items():
         if "train" in made:
             continue
@@ -177,9 +144,8 @@ def trainings_of(run: Path) -> dict[str, TrainingJob]:
                 f"`accord run CONFIG --until encode` prepares it."
             )
         inputs = {stage: store.read(made[stage].name) for stage in TRAIN.inputs}
-        recipe = Recipe.read(finished.params[model]["train"])
-        trainings[model] = TrainingJob(store, recipe, inputs)
-    return trainings
+        jobs[model] = Job(TRAIN, Recipe.read(finished.params[model]["train"]), inputs)
+    return jobs
 
 
 def record(run: Path, model: str, artefact: Artefact) -> None:
@@ -195,16 +161,16 @@ def main() -> None:
     parser.add_argument("run", type=Path, help="folder of a run that is prepared")
     parser.add_argument("--at-once", type=int, default=1, help="models trained side by side")
     arguments = parser.parse_args()
-    together = processes.join()
+    run, together = arguments.run, processes.join()
     try:
-        trainings, finished = trainings_of(arguments.run), partial(record, arguments.run)
-        if not trainings:
-            echo(f"{arguments.run}: nothing to train")
+        jobs, store, finished = untrained(run), Store(run.parent / ARTEFACTS), partial(record, run)
+        if not jobs:
+            echo(f"{run}: nothing to train")
         if together:
-            train_together(trainings, finished)
+            train_together(store, jobs, finished)
             processes.leave()
         else:
-            train_models(trainings, Pool(arguments.at_once), finished)
+            train_models(store, jobs, Pool(arguments.at_once), finished)
     except AccordError as error:
         sys.exit(f"error: {error}")
 

@@ -5,6 +5,7 @@ Training also runs where only torch, numpy and safetensors are, so that `train` 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -13,9 +14,10 @@ from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.log import CURVE, PHASE_CURVES
 from accord.models.recipe import Recipe
-from accord.pipeline.base.artefact import Artefact, Inputs, hash_of_file
+from accord.pipeline.base.artefact import Artefact, Inputs, hash_of_file, name_of
 from accord.pipeline.base.messages import short_names
 from accord.pipeline.base.names import RECIPE
+from accord.pipeline.base.store import Store
 from accord.pipeline.data.encoded import READ_BY_TRAINING
 from accord.pipeline.model.earlier_models import files_of_teachers
 
@@ -75,32 +77,56 @@ class Stage:
         """Return the files of an input that are read; a stage over models has a label for each."""
         return self.inputs.get(label.rsplit("/")[-1], ())
 
-    def made_from(self, params: Any, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
-        """Return all that an artefact of this stage depends on; its hash names the artefact."""
-        compared = [field.name for field in fields(params) if field.compare]
+
+@dataclass(frozen=True)
+class Job:
+    """A stage of one model: its parameters, and the artefacts that it reads."""
+
+    stage: Stage
+    params: Any
+    inputs: Mapping[str, Artefact]
+
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """All that the artefact depends on."""
+        compared = [field.name for field in fields(self.params) if field.compare]
         return {
-            "stage": self.name,
-            "params": {name: _plain(getattr(params, name)) for name in compared}
-            | self._shown(inputs),
+            "stage": self.stage.name,
+            "params": {name: _plain(getattr(self.params, name)) for name in compared} | self._shown,
             "inputs": {
-                label: artefact.digests(self.files_read(label))
-                for label, artefact in inputs.items()
+                label: artefact.digests(self.stage.files_read(label))
+                for label, artefact in self.inputs.items()
             },
-            "data": _hashes(self.files(params)),
-            "version": self.version,
+            "data": _hashes(self.stage.files(self.params)),
+            "version": self.stage.version,
         }
 
-    def _shown(self, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
-        """Return the parameters of earlier stages that this one reports.
-
-        They may differ when no file does.
-        """
+    @property
+    def _shown(self) -> dict[str, Any]:
+        """The parameters of earlier stages that are reported; no file need differ where they do."""
         return {
             f"{label}.{key}": value
-            for label, artefact in inputs.items()
-            if label.rsplit("/")[-1] in self.shows
+            for label, artefact in self.inputs.items()
+            if label.rsplit("/")[-1] in self.stage.shows
             for key, value in artefact.meta["params"].items()
         }
+
+    @property
+    def name(self) -> str:
+        """The name of the artefact."""
+        return name_of(self.made_from)
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        return {label: artefact.folder for label, artefact in self.inputs.items()}
+
+    def make(
+        self, store: Store, compute: Callable[[Path], None], resumes: bool, anew: bool = False
+    ) -> Artefact:
+        """Compute the artefact, after a check of all files that are read."""
+        for label, artefact in self.inputs.items():
+            artefact.check(self.stage.files_read(label))
+        return store.make(self.name, self.made_from, compute, resumes, anew)
 
 
 def _plain(value: Any) -> Any:

@@ -99,7 +99,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tiny", "--verify"], 1, "runs/tiny is no run"),
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
         (["surprisal", "Il dort."], 1, "no file Il dort.; for a sentence itself there is `accord"),
-        (["score", "lost.txt"], 1, "error: No such file or directory: lost.txt\n"),
+        (["score", "lost.txt"], 1, "error: no file lost.txt\n"),
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
     ],
 )

@@ -65,7 +65,7 @@ def test_an_error_of_the_program_itself_is_not_told_as_a_mistake_of_the_user(tmp
 @pytest.mark.parametrize(
     ("command", "error"),
     [
-        (["score", "lost.txt"], "No such file or directory: lost.txt"),
+        (["score", "lost.txt"], "no file lost.txt"),
         (["surprisal", "folder.csv"], "Is a directory: folder.csv"),
         (["explain", "la fille", "--html", "page.html/x"], "File exists: page.html"),
         (["expect", "la fille", "--to", "page.html/x.csv"], "File exists: page.html"),
