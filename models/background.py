@@ -370,7 +370,9 @@ class NGramBackground(Background):
                 left_out = joined([each.chosen(each.parts(folds) == part) for each in texts])
                 model = model.restricted(_rows(columns(left_out), len(left_out.ids), model.order))
             models.append(model)
-        return cls(features, stacked(models), history, masses[0])
+        ngrams = stacked(models)
+        del model, models  # their tables are copied
+        return cls(features, ngrams, history, masses[0])
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """Return the nodes of the last 0, 1, 2… words before each word, −1 where not listed.
