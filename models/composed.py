@@ -10,7 +10,6 @@ from torch import Tensor
 from accord.errors import AccordError
 from accord.models.background import Background, ClassTerms, required, split_terms
 from accord.models.data import Sentences
-from accord.models.inference.interface import log_sum_exp
 from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.model import LanguageModel
@@ -74,9 +73,6 @@ class FrozenModelBackground(Background):
         return context[:, :width].to(weight.dtype), context[:, width:].long()
 
 
-AT_ONCE = 512  # words whose distributions over the vocabulary are held at a time
-
-
 class WordModel(Protocol):
     """A model that knows the probability of every word at every position."""
 
@@ -114,37 +110,3 @@ class Backward:
 
     def parameter_count(self) -> int:
         return self.model.parameter_count()
-
-
-def pseudo_log_likelihood(
-    forward: WordModel, backward: Backward, sentences: Sentences, prior: np.ndarray
-) -> np.ndarray:
-    """Return log p(x_t | x_1 … x_{t−1}, x_{t+1} … x_n) of every word and end, in nats.
-
-        p(x | left, right) = p_f(x | left) · p_b(x | right) / b(x) / Z
-
-    This is Bayes' rule for contexts that are independent given the word. b is the prior share of
-    every word (V); a word without mass is impossible. The product over a sentence is a
-    pseudo-likelihood (Besag 1975), no probability of the sentence: each word is predicted from
-    words that are predicted from it.
-    """
-    with np.errstate(divide="ignore"):
-        log_b = np.log(prior / prior.sum())
-    log_p = np.zeros(len(sentences.ids))
-    for first, stop in _parts(sentences.lengths):
-        part = sentences.part(first, stop)
-        both = np.tile(-log_b, (len(part.ids), 1))
-        for model in (forward, backward):
-            both += model.log_distributions(part)
-        both[:, np.isneginf(log_b)] = -np.inf
-        begin = int(sentences.starts[first])
-        own = both[np.arange(len(part.ids)), part.ids]
-        log_p[begin : begin + len(part.ids)] = own - log_sum_exp(both)
-    return log_p
-
-
-def _parts(lengths: np.ndarray) -> list[tuple[int, int]]:
-    """Return groups of about AT_ONCE words: the first sentence of each, and the first after it."""
-    group = (np.cumsum(lengths) - lengths) // AT_ONCE
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    return [*zip(starts.tolist(), [*starts[1:].tolist(), len(lengths)], strict=True)]

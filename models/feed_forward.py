@@ -1,17 +1,15 @@
-"""Networks of the last words alone: window, LSTM window, linear, and a causal Transformer."""
+"""Networks of the last words alone: window, LSTM window, linear."""
 
 from itertools import pairwise
 from typing import Annotated
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from accord.errors import AccordError
 from accord.models.common.registry import about
 from accord.models.common.schema import Range
 from accord.models.data import State
-from accord.models.encoder import LSTM, Encoder, Layers, VariationalDropout
+from accord.models.encoder import LSTM, Encoder, VariationalDropout
 
 
 @about(hidden="between layers")
@@ -122,103 +120,3 @@ class Linear(Encoder):
 
     def initial_state(self, batch: int) -> State:
         return ()
-
-
-HEAD = 64  # width of an attention head, where the layer is wide enough
-
-
-class Transformer(Encoder):
-    """Layers of attention to the last positions and feed-forward nets, norms before each.
-
-    The state of a layer is its last reach − 1 inputs, normed. Positions enter by rotation (Su et
-    al. 2021) and only as distances, so the pieces of a text are read as the whole is.
-    """
-
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        *,
-        heads: Annotated[
-            int | None, Range(ge=1), "of attention in a layer; null: one for each 64 units"
-        ] = None,
-        reach: Annotated[
-            int, Range(ge=1), "positions that are attended to, the last one included"
-        ] = 512,
-    ):
-        super().__init__()
-        heads = max(1, hidden // HEAD) if heads is None else heads
-        if hidden % (2 * heads):
-            raise AccordError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
-        self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
-        self.layers: Layers[_TransformerLayer] = Layers(
-            _TransformerLayer(hidden, dropout, heads, reach) for _ in range(layers)
-        )
-        self.norm = nn.LayerNorm(hidden)
-
-    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        x, after = self.into(inputs), []
-        for layer, (before,) in zip(self.layers, state, strict=True):
-            x, layer_state = layer(x, before)
-            after.append((layer_state,))
-        return self.out(self.norm(x)), tuple(after)
-
-    def initial_state(self, batch: int) -> State:
-        return tuple(
-            (layer.norm.weight.new_zeros(0, batch, layer.hidden),) for layer in self.layers
-        )
-
-
-class _TransformerLayer(nn.Module):
-    """x + attention(norm(x)), then x + feed-forward(norm(x))."""
-
-    def __init__(self, hidden: int, dropout: float, heads: int, reach: int):
-        super().__init__()
-        self.hidden, self.heads, self.reach = hidden, heads, reach
-        self.norm = nn.LayerNorm(hidden)
-        self.query, self.key_value = nn.Linear(hidden, hidden), nn.Linear(hidden, 2 * hidden)
-        self.together = nn.Linear(hidden, hidden)
-        self.forward_net = nn.Sequential(
-            nn.LayerNorm(hidden),
-            nn.Linear(hidden, 4 * hidden),
-            nn.GELU(),
-            VariationalDropout(dropout, every_step=True),
-            nn.Linear(4 * hidden, hidden),
-        )
-        self.dropout = VariationalDropout(dropout, every_step=True)
-
-    def forward(self, x: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        normed = self.norm(x)
-        read = torch.cat([before.to(normed.dtype), normed])
-        x = x + self.dropout(self._attention(normed, read))
-        return x + self.dropout(self.forward_net(x)), read[max(0, len(read) - self.reach + 1) :]
-
-    def _attention(self, normed: Tensor, read: Tensor) -> Tensor:
-        """Each of the last T positions reads those of all that are before it and within reach."""
-        place = torch.arange(len(read), device=read.device)
-        distance = place[len(read) - len(normed) :, None] - place
-        key, value = self.key_value(read).chunk(2, dim=-1)
-        attended = functional.scaled_dot_product_attention(
-            _rotated(self._split(self.query(normed)), place[len(read) - len(normed) :]),
-            _rotated(self._split(key), place),
-            self._split(value),
-            attn_mask=(distance >= 0) & (distance < self.reach),
-        )
-        return self.together(attended.permute(2, 0, 1, 3).flatten(start_dim=2))
-
-    def _split(self, x: Tensor) -> Tensor:
-        """(T × B × hidden) by heads: (B × heads × T × width)."""
-        return x.unflatten(-1, (self.heads, -1)).permute(1, 2, 0, 3)
-
-
-def _rotated(x: Tensor, place: Tensor) -> Tensor:
-    """Pairs of coordinates turned by an angle that grows with the position, at many speeds."""
-    half = x.shape[-1] // 2
-    speed = 10_000 ** -(torch.arange(half, device=x.device) / half)
-    angle = place[:, None] * speed
-    sine, cosine = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1)

@@ -20,7 +20,7 @@ ENCODERS = Registry(
         "lstm": "accord.models.encoder:LSTM",
         "irnn": "accord.models.encoder:IRNN",
         "lstm-window": "accord.models.feed_forward:LSTMWindow",
-        "transformer": "accord.models.feed_forward:Transformer",
+        "transformer": "accord.models.transformer:Transformer",
         "window": "accord.models.feed_forward:Window",
     },
 )

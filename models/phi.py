@@ -1,4 +1,4 @@
-"""Φ by signature; Φ grown by words and features of another text.
+"""Φ by signature.
 
 Words with the same row of Φ have the same a·φ(x). Each distinct row is a *signature*; a word is
 then no more than the number of its signature, and every computation of the log-linear model costs
@@ -9,12 +9,10 @@ space of meanings gives it: a·φ(x) = a_sparse·φ_sparse(x) + a_dense·v(x). A
 distinct pair of the two.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,10 +21,6 @@ from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
 
 SAVED_AS_NAMED = (
     "indices",
@@ -304,52 +298,3 @@ def _check_rows(
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         raise AccordError(f"values: expected finite numbers, got {values[at]} at index {at}")
-
-
-# The parameters of a language model that have a row for each feature.
-BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_weight"}
-
-
-def of_words(features: Features, words: np.ndarray) -> Features:
-    """The rows of some words, each of which may come more than once."""
-    return replace(features, signature=features.signature[words]).split_by(np.zeros_like(words))
-
-
-def with_own_features(features: Features, words: np.ndarray, first: int) -> Features:
-    """A further sparse feature for each of these words, of value 1, numbered from `first` on.
-
-    That is after the sparse features there are; a Ψ may have the numbers of dense ones as sparse
-    ones that no word has, and these go up.
-    """
-    own = np.zeros(features.vocabulary_size, np.int64)
-    own[words] = 1 + np.arange(len(words))
-    split = features.split_by(own)
-    own = split.group_of_signatures("own", own)
-    ends = split.indptr[1:][own > 0]
-    return replace(
-        split,
-        indptr=split.indptr + np.concatenate(([0], np.cumsum(own > 0))),
-        indices=np.insert(split.indices, ends, first + own[own > 0] - 1),
-        values=np.insert(split.values, ends, 1.0),
-        feature_count=features.feature_count + len(words),
-    )
-
-
-def by_name(
-    tensors: "Mapping[str, Tensor]", before: Sequence[str], after: Sequence[str]
-) -> "dict[str, Tensor]":
-    """The weights for other features: each has the row of its name, and zeros if it is new."""
-
-    row = {name: number for number, name in enumerate(before)}
-    kept = np.array([place for place, name in enumerate(after) if name in row], dtype=np.int64)
-    rows = np.array([row[name] for name in after if name in row], dtype=np.int64)
-    grown = dict(tensors)
-    for parameter in BY_FEATURE & tensors.keys():
-        found = tensors[parameter]
-        if len(found) != len(before):
-            raise AccordError(
-                f"{parameter}: expected {len(before):,} rows, one per feature; got {len(found):,}"
-            )
-        grown[parameter] = found.new_zeros(len(after), *found.shape[1:])
-        grown[parameter][kept] = found[rows]
-    return grown

@@ -14,10 +14,10 @@ from accord.errors import AccordError, ExistsError
 from accord.lexicon.vectors import kmeans
 from accord.models.background import NGramBackground, NGrams, kneser_ney
 from accord.models.common.checks import expect_at_least
-from accord.models.composed import Backward, pseudo_log_likelihood
+from accord.models.composed import Backward
 from accord.models.data import Model, Sentences
 from accord.models.inference.generation import written_text
-from accord.models.inference.interface import InferenceModel
+from accord.models.inference.interface import InferenceModel, log_sum_exp
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.model import LanguageModel
@@ -287,6 +287,43 @@ def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
             row[split] = f"{np.exp(-log_p.mean()):,.1f}"
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+AT_ONCE = 512  # words whose distributions over the vocabulary are held at a time
+
+
+def pseudo_log_likelihood(
+    forward: InferenceModel, backward: Backward, sentences: Sentences, prior: np.ndarray
+) -> np.ndarray:
+    """Return log p(x_t | x_1 … x_{t−1}, x_{t+1} … x_n) of every word and end, in nats.
+
+        p(x | left, right) = p_f(x | left) · p_b(x | right) / b(x) / Z
+
+    This is Bayes' rule for contexts that are independent given the word. b is the prior share of
+    every word (V); a word without mass is impossible. The product over a sentence is a
+    pseudo-likelihood (Besag 1975), no probability of the sentence: each word is predicted from
+    words that are predicted from it.
+    """
+    with np.errstate(divide="ignore"):
+        log_b = np.log(prior / prior.sum())
+    log_p = np.zeros(len(sentences.ids))
+    for first, stop in _parts(sentences.lengths):
+        part = sentences.part(first, stop)
+        both = np.tile(-log_b, (len(part.ids), 1))
+        for model in (forward, backward):
+            both += model.log_distributions(part)
+        both[:, np.isneginf(log_b)] = -np.inf
+        begin = int(sentences.starts[first])
+        own = both[np.arange(len(part.ids)), part.ids]
+        log_p[begin : begin + len(part.ids)] = own - log_sum_exp(both)
+    return log_p
+
+
+def _parts(lengths: np.ndarray) -> list[tuple[int, int]]:
+    """Return groups of about AT_ONCE words: the first sentence of each, and the first after it."""
+    group = (np.cumsum(lengths) - lengths) // AT_ONCE
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    return [*zip(starts.tolist(), [*starts[1:].tolist(), len(lengths)], strict=True)]
 
 
 def both_directions(forward: Scored, backward: Scored) -> pd.DataFrame:

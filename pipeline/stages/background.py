@@ -10,7 +10,8 @@ import pandas as pd
 from accord.errors import AccordError
 from accord.models.common.arrays import load_array
 from accord.models.common.registry import imported, outside_files, parted
-from accord.models.ngrams import adapted, discounted, groups_of
+from accord.models.fine_tuning import adapted
+from accord.models.ngrams import discounted, groups_of
 from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.spelling.neural import NeuralSpelling

@@ -14,7 +14,8 @@ import pandas as pd
 
 from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors, save_tensors
-from accord.models.phi import Features, by_name, of_words, with_own_features
+from accord.models.fine_tuning import of_words, rows_by_name, with_own_features
+from accord.models.phi import Features
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
@@ -117,7 +118,7 @@ def _go_on(
     if dense:
         names += dense_names(dense)
     weights = {name: tensor.float() for name, tensor in load_tensors(start / MODEL).items()}
-    save_tensors(by_name(weights, before, names), out / START_WEIGHTS)
+    save_tensors(rows_by_name(weights, before, names), out / START_WEIGHTS)
 
     def grown(features: Features, side: Sequence[str] | None) -> Features:
         features = of_words(features, types["start"].to_numpy())

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.models.ngrams import adapted, discounted, text_share
+from accord.models.fine_tuning import adapted, text_share
+from accord.models.ngrams import discounted
 
 COUNTS = np.array([50.0, 0, 30, 12, 5, 2, 2, 1, 1, 1])
 BEFORE = discounted(COUNTS, np.zeros(10, int), np.ones(10))

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from accord.models.encoder import FeatureProduct
-from accord.models.phi import BY_FEATURE, Features, by_name, of_words, with_own_features
+from accord.models.fine_tuning import BY_FEATURE, of_words, rows_by_name, with_own_features
+from accord.models.phi import Features
 
 SPARSE = Features.from_rows([0, 2, 3, 5, 5], [0, 1, 2, 0, 1], np.ones(5), 3)
 DENSE = SPARSE.with_vectors(np.eye(3, 2, dtype=np.float32), np.array([0, 1, 2, 2]))
@@ -26,7 +27,7 @@ def test_words_and_features_that_are_added_change_nothing_at_first(features):
     grown = with_own_features(words, np.array([1, 4]), features.sparse_count)
     assert grown.feature_count == len(after)
     tensors = {"embedding.weight": weight, "encoder.weight": torch.ones(7, 3)}
-    new = by_name(tensors, before, after)
+    new = rows_by_name(tensors, before, after)
     assert new["encoder.weight"] is tensors["encoder.weight"]
     expected = rows_of_words(features, weight)[[0, 1, 2, 3, 2, 0]]
     assert torch.allclose(rows_of_words(grown, new["embedding.weight"]), expected)
@@ -58,10 +59,10 @@ def test_what_is_read_has_the_same_features_as_what_is_predicted():
 
 def test_rows_are_found_by_name_and_new_ones_are_zero():
     tensors = {name: torch.tensor([1.0, 2.0, 3.0]) for name in BY_FEATURE}
-    grown = by_name(tensors, ["a", "b", "c"], ["c", "x", "a"])
+    grown = rows_by_name(tensors, ["a", "b", "c"], ["c", "x", "a"])
     assert all(found.tolist() == [3.0, 0.0, 1.0] for found in grown.values())
 
 
 def test_weights_of_other_features_are_refused():
     with pytest.raises(ValueError, match=r"output\.bias: expected 2 rows, .* got 3"):
-        by_name({"output.bias": torch.zeros(3)}, ["a", "b"], ["a", "b"])
+        rows_by_name({"output.bias": torch.zeros(3)}, ["a", "b"], ["a", "b"])

@@ -5,10 +5,10 @@ import pytest
 from network_cases import network
 from ngram_cases import WORDS, as_lists, random_sentences
 
-from accord.models import composed
-from accord.models.composed import Backward, pseudo_log_likelihood
+from accord.models.composed import Backward
 from accord.models.data import END
 from accord.models.inference.torch_model import TorchModel
+from accord.zoo import conversions
 
 TEXT = random_sentences(count=12)
 
@@ -37,14 +37,14 @@ def test_a_backward_model_scores_each_word_at_its_position_by_the_words_after_it
 
 @pytest.mark.parametrize("at_once", [1, 20, 512])
 def test_both_directions_are_multiplied_and_divided_by_the_prior(at_once, monkeypatch):
-    monkeypatch.setattr(composed, "AT_ONCE", at_once)
+    monkeypatch.setattr(conversions, "AT_ONCE", at_once)
     forward, other = network(), network()
     for weight in other.parameters():
         weight.data.normal_(std=0.5)
     forward, backward = TorchModel(forward), Backward(TorchModel(other))
     prior = np.arange(1.0, WORDS + 1)
     prior[4] = 0  # impossible
-    found = pseudo_log_likelihood(forward, backward, TEXT, prior)
+    found = conversions.pseudo_log_likelihood(forward, backward, TEXT, prior)
     ahead, behind = (np.exp(m.log_distributions(TEXT)) for m in (forward, backward))
     with np.errstate(divide="ignore"):
         both = (ahead * behind) * np.where(prior > 0, prior.sum() / prior, 0)
