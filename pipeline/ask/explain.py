@@ -25,10 +25,9 @@ from accord.models.common.checks import check_finite
 from accord.models.data import Sentences
 from accord.models.inference.interface import Rows, expect_sum
 from accord.models.phi import Features
-from accord.models.spelling.spelling import with_spelling
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import split_texts, without_gap
-from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special
+from accord.pipeline.base.names import END, END_ID
 from accord.pipeline.data.vocabulary import IDENTITY
 
 if TYPE_CHECKING:
@@ -53,14 +52,14 @@ class Meaning:
         self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def nats(self, word: int, weights: np.ndarray) -> float | None:
-        """a_dense·v(x), the term of a word's meaning; None if words have no vectors."""
+        """Return a_dense·v(x), the term of a word's meaning; None if words have no vectors."""
         if not self.phi.dimensions:
             return None
         vector = self.phi.vectors[self.phi.vector[self.phi.signature[word]]]
         return float(weights[self.phi.sparse_count :] @ vector)
 
     def sought(self, weights: np.ndarray, most: int) -> list[int]:
-        """The words whose vectors are nearest to a_dense, by cosine."""
+        """Return the words whose vectors are nearest to a_dense, by cosine."""
         if not self.phi.dimensions:
             return []
         nearest = np.argsort(-(self.directions @ weights[self.phi.sparse_count :]), kind="stable")
@@ -69,10 +68,10 @@ class Meaning:
 
 EXPERT = "expert"  # the term of the feature that depends on the context
 SPELLED = "spelled letter by letter"  # the term of a word's letters
-SPLIT = 3  # so many of the likeliest words are split into terms where none are named
-BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
-SOUGHT = 8  # so many words show what meaning is asked for
-TELLING = 8  # so many features are followed where none are named
+SPLIT = 3  # likeliest words that are split into terms where none are named
+ALTERNATIVES = 5  # likeliest words that are shown for each word of a sentence
+SOUGHT = 8  # words that show which meaning is sought
+TELLING = 8  # features that are followed where none are named
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class Explainer:
         self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
-        """Explain the next word of a text, which may end in `…`: chosen words, the likeliest."""
+        """Explain the next word of a text, which may end in `…`: queried words, the likeliest."""
         return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
 
     def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
@@ -138,10 +137,10 @@ class Explainer:
     def sentence(self, words: Sequence[str]) -> list[Place]:
         """Explain each word of a tokenised sentence and its end."""
         read = zip(self._read(words), [*words, END], strict=True)
-        return [self._place(h, context, [word], BESIDE_IT) for (h, context), word in read]
+        return [self._place(h, context, [word], ALTERNATIVES) for (h, context), word in read]
 
     def weights(self, text: str, features: Sequence[str]) -> "pd.DataFrame":
-        """The weights a_t of features: a row after each word; the first is before any word."""
+        """Return the weights a_t of features: a row after each word, the first before any word."""
         import pandas as pd  # here, as words are explained without tables
 
         words = beginning_words(self.scorer, text)
@@ -157,64 +156,43 @@ class Explainer:
         return other
 
     def _read(self, words: Sequence[str]) -> list[tuple[Rows, np.ndarray]]:
-        """The state before each word and before what follows (1 × H), and the context of b."""
+        """Return the state before each word and the next (1 × H), and the context of b."""
         ids = np.array([*map(self.scorer.id_of, words), END_ID])
         text = Sentences(ids, np.diff(np.flatnonzero(ids == END_ID), prepend=-1))
         if self.in_context:
             text = text._replace(documents=np.zeros_like(text.lengths), carried=True)
-        found = {
+        states = {
             place: (h[row : row + 1], context[row : row + 1])
             for positions, h, context in self.model.states(text)
             for row, place in enumerate(positions.tolist())
         }
-        return [found[place] for place in range(len(ids))]
+        return [states[place] for place in range(len(ids))]
 
-    def _place(self, h: Rows, context: np.ndarray, asked: Sequence[str], most: int) -> Place:
+    def _place(self, h: Rows, context: np.ndarray, queried: Sequence[str], most: int) -> Place:
         likeliest = self.model.top(h, most, context)[1][0].tolist() if most else []
-        words = [*asked, *(self.forms[number] for number in likeliest)]
-        ids = [*map(self.scorer.id_of, asked), *likeliest]
-        is_known = [self.forms[number] == word for number, word in zip(ids, words, strict=True)]
-        letters = self._letters(words, is_known)
-        classes = range(UNKNOWN_ID, UNKNOWN_ID + letters.shape[1])
-        every = self.model.log_prob_of(h, np.array([[*ids, *classes]]), context)[0]
-        log_p, of_class = np.split(every, [len(ids)])
+        words = [*queried, *(self.forms[number] for number in likeliest)]
+        ids = [*map(self.scorer.id_of, queried), *likeliest]
+        log_p, of_ids = self.scorer.log_p_of_next(h, context, ids, self.scorer.letters(words))
         terms = self.model.terms(h, np.array([ids]), context)
         background, weights, expert = terms.background[0].tolist(), terms.weights[0], terms.named[0]
         log_z = float(terms.log_z[0])
-        check_finite(
-            "a term of log p", np.array([*log_p, *background, log_z, *weights, *expert.values()])
-        )
-        beside = np.column_stack([log_p, np.tile(of_class, (len(ids), 1))])
-        total = with_spelling(beside, letters, ~np.array(is_known))
+        numbers = [*of_ids[0], *background, log_z, *weights, *expert.values()]
+        check_finite("a term of log p", np.array(numbers))
         choices = [
             Choice(
                 word,
-                float(total[at]),
+                float(log_p[0, at]),
                 background[at],
                 self._terms(ids[at], weights, expert),
                 log_z,
-                float(total[at] - log_p[at]),
-                is_known[at],
+                float(log_p[0, at] - of_ids[0, at]),
+                self.forms[ids[at]] == word,
             )
             for at, word in enumerate(words)
         ]
-        found = sorted(choices[len(asked) :], key=lambda choice: -choice.log_p)
+        ranked = sorted(choices[len(queried) :], key=lambda choice: -choice.log_p)
         sought = (self.forms[number] for number in self.meaning.sought(weights, SOUGHT))
-        return Place(tuple(choices[: len(asked)]), tuple(found), tuple(sought))
-
-    def _letters(self, words: Sequence[str], is_known: Sequence[bool]) -> np.ndarray:
-        """log spell(x | s) of each word by each class of unknown words: (N × S).
-
-        It is −inf of an end and of a class among the likeliest words: no letters write these.
-        """
-        spelling = self.scorer.spelling
-        if spelling is None:
-            return np.zeros((len(words), 0))
-        found = np.full((len(words), spelling.classes), -np.inf)
-        written = [at for at, word in enumerate(words) if not (is_known[at] and is_special(word))]
-        if written:
-            found[written] = spelling.log_prob([words[at] for at in written])
-        return found
+        return Place(tuple(choices[: len(queried)]), tuple(ranked), tuple(sought))
 
     def _terms(
         self, word: int, weights: np.ndarray, expert: Mapping[int, float]
@@ -231,7 +209,7 @@ class Explainer:
 
 
 def beginning_words(scorer: Scorer, text: str) -> list[str]:
-    """The words of a text and the ends between its sentences, without the `…` for the next word."""
+    """Return the words of a text and the ends between its sentences, without the gap at its end."""
     sentences = scorer.read(split_texts([without_gap(text)]).sentences)
     return [*chain.from_iterable([*words, END] for words in sentences)][:-1]
 
@@ -243,13 +221,13 @@ def explain(
     most: int = SPLIT,
     context: str | None = None,
 ) -> "pd.DataFrame":
-    """log p of words after a text as a sum of terms: a column a word, by default the likeliest."""
+    """Return log p of words after a text as a sum of terms, by default of the likeliest words."""
     place = Explainer(model, context).next_word(text, words, most)
     return split(place.asked or place.likeliest)
 
 
 def split(choices: Sequence[Choice]) -> "pd.DataFrame":
-    """Choices side by side: a column for each word, a row for each term, which sum to log p."""
+    """Return a column for each word and a row for each term, which sum to log p."""
     import pandas as pd  # here, as words are explained without tables
 
     columns = {}
@@ -266,19 +244,18 @@ def split(choices: Sequence[Choice]) -> "pd.DataFrame":
 
 
 def label(choice: Choice, term: Term) -> str:
-    """A feature's name, the word's own feature by the template alone: `form`."""
+    """Return a feature's name; the word's own feature is named by the template alone: `form`."""
     return "form" if term.feature == IDENTITY + choice.word else term.feature
 
 
 def telling_features(choices: Sequence[Choice]) -> list[str]:
-    """The features that gave most to some words, of several only those that not all of them have.
+    """Return the features that gave most to some words, but not those that all words have.
 
-    A single word's own feature tells nothing of others, meaning is not one feature, and the
-    expert's is no word's own: none of these is one of them.
+    A word's own feature, its meaning and the expert's term are left out: they concern one word.
     """
-    given: dict[str, list[float]] = {}
+    nats: dict[str, list[float]] = {}
     for term in (term for choice in choices for term in choice.terms):
         if not term.feature.startswith((IDENTITY, MEANING, EXPERT)):
-            given.setdefault(term.feature, []).append(abs(term.nats))
-    differ = {name: nats for name, nats in given.items() if len(nats) < max(2, len(choices))}
-    return sorted(differ or given, key=lambda name: -max(given[name]))[:TELLING]
+            nats.setdefault(term.feature, []).append(abs(term.nats))
+    differ = [name for name, of_words in nats.items() if len(of_words) < max(2, len(choices))]
+    return sorted(differ or nats, key=lambda name: -max(nats[name]))[:TELLING]

@@ -12,11 +12,11 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError
 from accord.models.common.registry import imported
 from accord.models.data import Sentences
-from accord.models.inference.interface import InferenceModel
+from accord.models.inference.interface import InferenceModel, Rows
 from accord.models.spelling.spelling import WrittenText, score_text
 from accord.pipeline.ask.texts import Context, Word, split_texts, tokens
 from accord.pipeline.base.messages import say
-from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID
+from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.model.find import TrainedModel, one
 from accord.pipeline.model.parts import Parts, open_parts
 
@@ -183,6 +183,45 @@ class Scorer:
         """log p of every word and end in nats, and which words the character model spelled."""
         return score_text(self.model, self.spelling, batch, text, UNKNOWN_ID)
 
+    def letters(self, words: Sequence[str]) -> np.ndarray:
+        """Return log spell(x | s) of words by each class of unknown words: (N × S).
+
+        It is −inf of a sentence end and of a class, which no letters write. A closed vocabulary has
+        no classes.
+        """
+        if self.spelling is None:
+            return np.zeros((len(words), 0))
+        letters = np.full((len(words), self.spelling.classes), -np.inf)
+        written = [at for at, word in enumerate(words) if not self._is_special(word)]
+        if written:
+            letters[written] = self.spelling.log_prob([words[at] for at in written])
+        return letters
+
+    def log_p_of_next(
+        self, h: Rows, context: np.ndarray, ids: Sequence[int], letters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log p of words in each state, and log p of their ids alone: (B × W) each.
+
+        The first has what their `letters` add; an unknown word has that alone.
+        """
+        count = letters.shape[1]
+        queried = np.array([*ids, *range(UNKNOWN_ID, UNKNOWN_ID + count)])
+        queried = np.broadcast_to(queried, (len(context), len(queried)))
+        log_p = self.model.log_prob_of(h, queried, context)
+        of_ids, of_classes = np.split(log_p, [len(ids)], axis=1)
+        if not count:
+            return of_ids, of_ids
+        is_class = (queried[0, : len(ids)] >= UNKNOWN_ID) & (
+            queried[0, : len(ids)] < UNKNOWN_ID + count
+        )
+        is_spelled = is_class & np.isfinite(letters).any(axis=1)
+        spelled = np.logaddexp.reduce(of_classes[:, None] + letters, axis=2)
+        return np.logaddexp(np.where(is_spelled, -np.inf, of_ids), spelled), of_ids
+
+    def _is_special(self, word: str) -> bool:
+        """Tell whether a word is the sentence end or a class; a text may have a word like it."""
+        return is_special(word) and self.vocabulary.forms[self.id_of(word)] == word
+
     def encoded(
         self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
     ) -> tuple[Sentences, WrittenText]:
@@ -221,7 +260,7 @@ class Scorer:
         return found
 
     def id_of(self, word: str) -> int:
-        """The id of a word or of the end; an unknown word has the id of its class."""
+        """Return the id of a word or of the end; an unknown word has the id of its class."""
         return END_ID if word == END else int(self.vocabulary.ids([word])[0])
 
 

@@ -30,7 +30,7 @@ from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, label
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import split_texts, tokens
-from accord.pipeline.base.names import END, UNKNOWN_ID
+from accord.pipeline.base.names import END
 from accord.pipeline.correct.candidates import Candidates, Change, Prior, changed
 
 WIDTH = 12  # hypotheses that are kept at each word
@@ -111,15 +111,7 @@ class Search:
         ]
         forms = [*dict.fromkeys(w for steps in self.steps for s in steps for w in s.words)]
         self.ids = {form: scorer.id_of(form) for form in (END, *forms)}
-        self.letters = self._spelled(forms)
-
-    def _spelled(self, forms: list[str]) -> dict[str, np.ndarray]:
-        """Return log spell(x | s) of each form by unknown-word class; of an end −inf."""
-        spelling = self.scorer.spelling
-        if spelling is None:
-            return {form: np.zeros(0) for form in (END, *forms)}
-        rows = spelling.log_prob(forms) if forms else []
-        return {END: np.full(spelling.classes, -np.inf), **dict(zip(forms, rows, strict=True))}
+        self.letters = dict(zip((END, *forms), scorer.letters([END, *forms]), strict=True))
 
     def best(self) -> list[Meant]:
         """Return the best sentences in order; the text itself is one of them."""
@@ -172,18 +164,9 @@ class Search:
 
     def _log_p(self, beam: Beam, words: Sequence[str]) -> np.ndarray:
         """Return log p of words after each hypothesis, spelling included: (B × W)."""
-        classes = range(UNKNOWN_ID, UNKNOWN_ID + len(self.letters[END]))
-        ids = [*(self.ids[word] for word in words), *classes]
-        queried = np.broadcast_to(np.array(ids), (len(beam.text), len(ids)))
-        log_p, of_class = np.split(
-            self.model.log_prob_of(beam.h, queried, beam.context), [len(words)], axis=1
-        )
-        if not len(classes):
-            return log_p
-        is_unknown = np.isin(ids[: len(words)], classes)
         letters = np.array([self.letters[word] for word in words])
-        spelled = np.logaddexp.reduce(of_class[:, None] + letters, axis=2)
-        return np.logaddexp(np.where(is_unknown, -np.inf, log_p), spelled)
+        ids = [self.ids[word] for word in words]
+        return self.scorer.log_p_of_next(beam.h, beam.context, ids, letters)[0]
 
     def _extended(
         self, groups: list[Hypotheses], extensions: Sequence[Extension]

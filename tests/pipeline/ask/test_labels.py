@@ -132,7 +132,7 @@ def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path)
     (tmp_path / "test.tsv").write_text("text\tgenre\nVa .\tloud\n", encoding="utf-8")
     with pytest.raises(ValueError, match="trained on has a label 'genre': only others have one"):
         corpus.compute(CorpusParams((str(tmp_path),), labels=("genre",), valid=1), {}, tmp_path)
-    with pytest.raises(ValueError, match="source expects several sources, found one"):
+    with pytest.raises(ValueError, match="source expects several sources, got one"):
         CorpusParams((sources[0],), labels=("source",))
     with pytest.raises(ValueError, match=r"condition: input expects labels .* corpus\.labels"):
         accord.run(
