@@ -11,7 +11,7 @@ from accord.models.common.files import write_whole
 from accord.models.parts import PHASES
 
 CURVE = "curve.csv"
-PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # of the phases before it
+PHASE_CURVES = {name: f"{name}.csv" for name in PHASES}  # of the phases before it
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.stages.table import STAGES
+from accord.zoo import COMMANDS as ZOO
 from tests.systems import PAGE, page
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -53,7 +54,7 @@ def commands() -> str:
     lines += ["`accord COMMAND --help` prints the same in the terminal.", ""]
     for panel, rows in PANELS.items():
         lines += [f"## {panel}", ""]
-        for name, command in _commands(commands_of(rows)):
+        for name, command in _commands(commands_of(rows | ZOO.get(panel, {}))):
             lines += [f"### accord {name}", "", command.help.strip(), ""]
             lines += ["```text", _usage(name, command), "```", ""]
             if parameters := [*_rows(name, command)]:

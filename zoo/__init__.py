@@ -1,1 +1,17 @@
-"""N-gram models of the field: smoothings, ARPA files, pruning, and weighted automata of them."""
+"""Systems of the field, there to be compared: a package that registers by entry points alone."""
+
+# The group `accord.commands`: panels of the help, with each command's module and line.
+COMMANDS = {
+    "Stimuli": {
+        "rescore": (
+            "accord.zoo.commands",
+            "Rescore n-best lists or lattices with a model and print the best hypothesis of each.",
+        )
+    },
+    "Compare": {
+        "prune": (
+            "accord.zoo.commands",
+            "Show the perplexity of a model as its smallest weights are set to zero.",
+        )
+    },
+}

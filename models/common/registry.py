@@ -542,3 +542,14 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
         for path in _outside(extra, settings[name])
     ]
     return inner if registry.is_own(choice) or part.file is None else [part.file, *inner]
+
+
+# Functions that options of commands call, by `command.option`.
+EXTENSIONS = Registry("extension", "accord.extensions")
+
+
+def extension(option: str) -> Any:
+    """Return the function of another package that does what an option asks."""
+    if option not in EXTENSIONS:
+        raise AccordError(f"{option}: expected a package that offers it, got none")
+    return EXTENSIONS[option]

@@ -10,7 +10,7 @@ import numpy as np
 
 from accord.corpora.tokenise import normalise
 from accord.errors import AccordError
-from accord.models.common.registry import imported
+from accord.models.common.registry import Registry, imported
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, Rows
 from accord.models.spelling.spelling import WrittenText, score_text
@@ -36,7 +36,7 @@ ANSWERS = {
     "agree": "accord.pipeline.study.agreement:agree",
 }
 # Kinds of models with a scorer of their own.
-READERS = {"arpa": "accord.zoo.conversions:ArpaScorer"}
+READERS = Registry("scorer", "accord.scorers")
 
 
 class Scorer:
@@ -273,7 +273,7 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     """
     found = one(run, model)
     if found.kind in READERS:
-        return imported(READERS[found.kind])(found)
+        return READERS[found.kind](found)
     return Scorer(open_parts(found), found)
 
 

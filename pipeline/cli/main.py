@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from accord.pipeline.base.messages import echo, set_level
+from accord.pipeline.base.messages import echo, say, set_level
 from accord.pipeline.cli import console
 from accord.pipeline.cli.console import Group, Later
 
@@ -96,10 +96,6 @@ PANELS: dict[str, Rows] = {
             "Score minimal pairs: how often a model finds the right sentence likelier.",
         ),
         "suite": (SUITE, "Make minimal pairs from your own sentences."),
-        "rescore": (
-            "accord.zoo.commands",
-            "Rescore n-best lists or lattices with a model and print the best hypothesis of each.",
-        ),
     },
     "Train": {
         "run": (
@@ -132,10 +128,6 @@ PANELS: dict[str, Rows] = {
         "audit": (
             "accord.pipeline.cli.results",
             "Check a run for leaks: which splits its vocabulary, φ and b have seen.",
-        ),
-        "prune": (
-            "accord.zoo.commands",
-            "Show the perplexity of a model as its smallest weights are set to zero.",
         ),
     },
 }
@@ -218,12 +210,16 @@ def _from_outside() -> dict[str, Later | Group]:
     """Return the commands of other packages, by name."""
     from importlib.metadata import entry_points  # here, as Accord's own commands need none
 
-    return {
-        name: command
-        for point in entry_points(group="accord.commands")
-        for panel, rows in point.load().items()
-        for name, command in commands_of(rows, panel).items()
-    }
+    found: dict[str, Later | Group] = {}
+    for point in entry_points(group="accord.commands"):
+        try:
+            panels = point.load().items()
+        except Exception as error:  # a stranger's code may fail in any way
+            say(f"the commands of {point.value} are left out: {type(error).__name__}: {error}")
+        else:
+            for panel, rows in panels:
+                found |= commands_of(rows, panel)
+    return found
 
 
 app = typer.Typer(

@@ -15,7 +15,7 @@ import typer
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
 from accord.errors import AccordError, NotFoundError
-from accord.models.common.registry import imported
+from accord.models.common.registry import extension
 from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.texts import Word, split_texts
 from accord.pipeline.base.messages import counted, echo, say
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from accord.pipeline.ask.scorer import Scorer
 
 
-FOLLOW = "accord.zoo.parts:follow"
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 FILES = (*TABLES, ".txt", ".gz", ".json", ".jsonl", ".conllu")  # nobody scores such a name
@@ -156,7 +155,7 @@ def score(
     if dynamic is not None:
         if condition or prime:
             raise AccordError("--dynamic: expected neither --condition nor --prime beside it")
-        scorer = imported(FOLLOW)(scorer, dynamic)
+        scorer = extension("score.dynamic")(scorer, dynamic)
         say(f"dynamic evaluation at a rate of {dynamic:g}: the weights follow the text")
     total = Total(unit)
     if not json:

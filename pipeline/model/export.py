@@ -27,7 +27,7 @@ from accord.models.common.arrays import (
     save_weights,
 )
 from accord.models.common.files import WEIGHTS, load_json
-from accord.models.common.registry import imported, parted
+from accord.models.common.registry import extension, imported, parted
 from accord.models.common.weights import parameters_of
 from accord.models.log import CURVE, PHASE_CURVES
 from accord.models.model import LanguageModel
@@ -222,9 +222,8 @@ EXPORTED = {
     "encode": (SPELLER, COUNTS, "classes.npy", VALUES),
     "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),
 }
-# Files that a model is written to in another form, and by which function.
+# Files that a model is written to in another form
 CONVERTED = (".arpa", ".arpa.gz", ".fst.txt")
-CONVERTER = "accord.zoo.conversions:export_ngrams"
 VECTORS_FILE, VECTORS_WRITER = ".vec", "accord.pipeline.ask.vectors:export_vectors"
 
 
@@ -263,7 +262,7 @@ def export(
     if to.name.endswith(CONVERTED):
         if compact:
             raise AccordError(f"{to}: expected a folder for a compact model, got a file of n-grams")
-        return imported(CONVERTER)(found.folders, to, **how)
+        return extension("export.ngrams")(found.folders, to, **how)
     if any(value is not None for value in how.values()):
         raise AccordError(
             f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "

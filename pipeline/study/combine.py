@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.models.common.registry import imported
+from accord.models.common.registry import extension
 from accord.models.data import Model, Sentences
 from accord.models.mixture import (
     chunks,
@@ -29,11 +29,6 @@ LogP = dict[str, np.ndarray]  # by split
 Candidates = Mapping[str, Callable[[str], np.ndarray]]  # log p of the words of a split by each
 Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
 
-# Parts that are no models: each is a function from a model to candidates.
-CACHE = "accord.zoo.parts:of_cache"
-NEIGHBOURS = "accord.zoo.parts:of_neighbours"
-BOTH_DIRECTIONS = "accord.zoo.conversions:both_directions"
-
 
 def linear(
     models: list[Scored], cache: bool = False, neighbours: str | None = None, uniform: bool = False
@@ -46,9 +41,9 @@ def linear(
     check_same_text([*models, network] if network else models)
     parts = _log_p(models)
     if network:
-        parts |= most_helpful(imported(NEIGHBOURS)(network), [*parts.values()])
+        parts |= most_helpful(extension("combine.neighbours")(network), [*parts.values()])
     if cache:
-        parts |= most_helpful(imported(CACHE)(models[0]), [*parts.values()])
+        parts |= most_helpful(extension("combine.cache")(models[0]), [*parts.values()])
     scores = [*parts.values()]
 
     def interpolated(chosen: list[int]) -> tuple[np.ndarray, LogP]:
@@ -105,7 +100,7 @@ def both_directions(models: list[Scored]) -> pd.DataFrame:
         names = ", ".join(model.name for model in models)
         raise AccordError(f"--bidirectional: expected two models, FORWARD BACKWARD; got {names}")
     check_same_text(models)
-    return imported(BOTH_DIRECTIONS)(*models)
+    return extension("combine.bidirectional")(*models)
 
 
 def _choices(parts: int) -> list[list[int]]:
