@@ -43,7 +43,7 @@ def texts(corpora: Sequence[str], count: int) -> list[list[str]]:
 
 def both(scorer: Scorer) -> dict[str, InferenceModel]:
     """The model of a scorer by numpy, as it answers, and the same weights by torch."""
-    return {"numpy": scorer.model, "torch": load_inference(scorer.parts.encoding)}
+    return {"numpy": scorer.model, "torch": load_inference(scorer.parts)}
 
 
 def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:

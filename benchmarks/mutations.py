@@ -273,11 +273,11 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             'shares["weight"] /= 1',
         ),
     ],
-    "pipeline/data/vocabulary.py": [
+    "pipeline/model/words.py": [
         (
             "words of pretraining alone stay known",
-            "        if not with_pretraining:\n",
-            "        if False:\n",
+            "return values[code[place]] > 0 and not is_special(form)",
+            "return not is_special(form)",
         ),
     ],
     "pipeline/evaluation/agreement.py": [

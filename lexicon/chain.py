@@ -1,10 +1,8 @@
 """Every lexicon by name, and several as one chain.
 
-Lexicons come with Accord, from a user's file, or from other packages. A chain can be saved to a
-folder and opened without its data.
+Lexicons come with Accord, from a user's file, or from other packages.
 """
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,16 +11,13 @@ from importlib.metadata import entry_points
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
 from accord.lexicon.analysis import Analysis, Lexicon, LexiconError, Request, absent, moved, stack
-from accord.lexicon.closed import Closed
-from accord.lexicon.guesser import Guesser
-from accord.lexicon.index import PROBE, Index, mapped
 
 # Name → module:object, imported at its first use. Each object makes a lexicon from a Request.
 BUILT_IN = {
@@ -108,9 +103,6 @@ def _blaming(name: str, fault: str) -> Iterator[None]:
     except Exception as error:
         kind = type(error).__name__
         raise LexiconError(f"lexicon {name!r} {fault}: {kind}: {error}") from error
-
-
-SAVED = "lexicons.json"
 
 
 def load(
@@ -210,48 +202,3 @@ class Chain(Lexicon):
         forms = np.asarray(forms, dtype=object)
         unknown = absent(known, len(forms))
         return stack([known, moved(self.guesser.lookup(forms[unknown]), unknown)])
-
-
-def save(lexicon: Lexicon, folder: Path) -> None:
-    """Copy the indexes of a chain, and write how they are joined."""
-    (folder / SAVED).write_text(json.dumps({"hash": PROBE, "chain": _saved(lexicon, folder)}))
-
-
-def _saved(lexicon: Lexicon, folder: Path) -> dict[str, Any]:
-    if isinstance(lexicon, Chain):
-        parts = [_saved(part, folder) for part in lexicon.lexicons]
-        guesser = _saved(lexicon.guesser, folder) if lexicon.guesser is not None else None
-        return {"kind": "chain", "join": lexicon.join, "parts": parts, "guesser": guesser}
-    if isinstance(lexicon, Guesser):
-        return {"kind": "guesser", "suffixes": _saved(lexicon.suffixes, folder)}
-    if isinstance(lexicon, Closed):
-        return {"kind": "closed", "lowercase": lexicon.lowercase}
-    if not isinstance(lexicon, Index) or lexicon.content is None:
-        raise LexiconError(f"the lexicon {lexicon.name} is no index, so it cannot be saved")
-    file = f"lexicon-{len(list(folder.glob('lexicon-*.arrow')))}.arrow"
-    (folder / file).write_bytes(lexicon.content)
-    return {"kind": "index", "name": lexicon.name, "licence": lexicon.licence, "file": file}
-
-
-def open_saved(folder: Path) -> Lexicon:
-    """Return the chain that was saved in a folder."""
-    try:
-        saved = json.loads((folder / SAVED).read_text(encoding="utf-8"))
-        if saved["hash"] != PROBE:
-            raise LexiconError(f"{folder / SAVED}: its indexes were made with another pandas")
-        return _opened(saved["chain"], folder)
-    except (KeyError, TypeError, RecursionError) as error:
-        raise LexiconError(f"{folder / SAVED}: expected a chain of lexicons: {error!r}") from None
-
-
-def _opened(saved: dict[str, Any], folder: Path) -> Lexicon:
-    if saved["kind"] == "chain":
-        guesser = _opened(saved["guesser"], folder) if saved["guesser"] else None
-        return Chain([_opened(part, folder) for part in saved["parts"]], saved["join"], guesser)
-    if saved["kind"] == "guesser":
-        return Guesser(_opened(saved["suffixes"], folder))
-    if saved["kind"] == "closed":
-        return Closed(saved["lowercase"])
-    if Path(saved["file"]).name != saved["file"]:
-        raise LexiconError(f"{folder / SAVED}: expected a file beside it, got {saved['file']!r}")
-    return Index.open(saved["name"], saved["licence"], mapped(folder / saved["file"]))

@@ -21,17 +21,14 @@ from accord.models.inference.interface import InferenceModel, log_sum_exp
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.model import LanguageModel
-from accord.models.phi import Features
-from accord.models.spelling.spelling import WrittenText, load_spelling, score_text
+from accord.models.spelling.spelling import WrittenText, score_text
 from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.data.encoded import held_out, read_forms, read_text
-from accord.pipeline.data.vocabulary import Vocabulary
-from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.find import TrainedModel
-from accord.pipeline.model.network import for_queries, load_inference, load_trained, prior_of
+from accord.pipeline.model.folder import ModelFolder, open_folder
+from accord.pipeline.model.network import for_queries, load_inference, load_trained
 from accord.pipeline.study.scored_models import Scored
 from accord.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.zoo.gradient_free import prune
@@ -94,7 +91,7 @@ class Conversion:
             raise AccordError("--states: expected no --order and no --prune, which are of n-grams")
 
 
-def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
+def export_ngrams(trained: TrainedModel, path: Path, **options: Any) -> Path:
     """Write a model as n-grams or, with `states`, as an automaton of its hidden states.
 
     Their perplexity is printed. Spaces in words become `_`. The options are those of `Conversion`.
@@ -106,10 +103,11 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
         raise AccordError(
             f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
         )
-    model = load_inference(FullEncoding(artefacts))
-    forms = [form.replace(" ", "_") for form in Vocabulary.load(artefacts["analyse"]).forms]
+    folder, encoded = open_folder(trained.folder), trained.folders["encode"]
+    model = load_inference(folder)
+    forms = [form.replace(" ", "_") for form in folder.vocabulary.forms]
     if how.states:
-        _write_states(model, artefacts, how, forms, path)
+        _write_states(model, folder, encoded, how, forms, path)
         return path
     if _is_plain(model):
         if how.order or how.samples:
@@ -119,7 +117,7 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
             )
         ngrams = model.background.ngrams
     else:
-        ngrams = _converted(model, artefacts, how, len(forms))
+        ngrams = _converted(model, folder, encoded, how)
     if how.prune is not None:
         ngrams = pruned(ngrams, how.prune)
     if path.name.endswith(TEXT):
@@ -128,7 +126,7 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
         write_arpa(ngrams, forms, path)
     if not _is_plain(model) or how.prune is not None:
         what = f"{path.name}, {size_of(ngrams):,} n-grams"
-        _compare(model, ngrams, what, artefacts, ngrams.order)
+        _compare(model, ngrams, what, folder, encoded, ngrams.order)
     return path
 
 
@@ -138,18 +136,18 @@ def _is_plain(model: Model) -> bool:
     return isinstance(background, NGramBackground) and background.is_plain
 
 
-def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> NGrams:
+def _converted(model: Model, folder: ModelFolder, encoded: Path, how: Conversion) -> NGrams:
     if not isinstance(model, InferenceModel):
         raise AccordError("n-grams of words: expected a model over words, got one of subwords")
     order = how.order or ORDER
     if how.samples is None:
-        text = read_text(artefacts["encode"], "train")
+        text, words = read_text(encoded, "train"), len(folder.words)
         with _shown(len(text.ids)) as advance:
             asked = NextWord(model, WordValues.none(words))
             return own_ngrams(asked, text, order, words, advance)
     if isinstance(model, TorchBackground):
         raise AccordError("--samples: expected a network to draw from, got a background alone")
-    return _counted(_drawn(model, how.samples), artefacts, order)
+    return _counted(_drawn(model, how.samples), folder, order)
 
 
 def _drawn(model: InferenceModel, sentences: int) -> Sentences:
@@ -158,17 +156,22 @@ def _drawn(model: InferenceModel, sentences: int) -> Sentences:
 
 
 def _write_states(
-    model: Model, artefacts: Inputs, how: Conversion, forms: Sequence[str], path: Path
+    model: Model,
+    folder: ModelFolder,
+    encoded: Path,
+    how: Conversion,
+    forms: Sequence[str],
+    path: Path,
 ) -> None:
     """The automaton of a network's hidden states, as they are in the training text or its own."""
     if not isinstance(model, TorchModel):
         raise AccordError("--states: expected a network over words, whose hidden states are known")
-    text = _drawn(model, how.samples) if how.samples else read_text(artefacts["encode"], "train")
+    text = _drawn(model, how.samples) if how.samples else read_text(encoded, "train")
     with _shown(len(text.ids)) as advance:
         found = clustered(model.network, text, how.states, len(forms), advance)
     write_wfst(found.automaton, forms, path)
     size = f"{found.states:,} states, {len(found.automaton.arcs.p):,} arcs"
-    _compare(model, found, f"{path.name}, {size}", artefacts, ORDER)
+    _compare(model, found, f"{path.name}, {size}", folder, encoded, ORDER)
 
 
 @contextmanager
@@ -178,19 +181,23 @@ def _shown(words: int | None) -> Iterator[Callable[[int], None]]:
     advance(0)
 
 
-def _counted(text: Sentences, artefacts: Inputs, order: int) -> NGrams:
-    """Kneser-Ney n-grams of a text."""
-    phi = Features.load(artefacts["featurise"] / "phi.npz")
-    learned = NGramBackground.learn(
-        phi, [text], order, kneser_ney, prior_of(FullEncoding(artefacts)), folds=0
-    )
-    return learned.ngrams
+def _counted(text: Sentences, folder: ModelFolder, order: int) -> NGrams:
+    """Return Kneser-Ney n-grams of a text."""
+    return NGramBackground.learn(
+        folder.phi, [text], order, kneser_ney, folder.prior, folds=0
+    ).ngrams
 
 
-def _compare(model: Model, file: NGrams | StateAutomaton, what: str, artefacts: Inputs, order: int):
+def _compare(
+    model: Model,
+    file: NGrams | StateAutomaton,
+    what: str,
+    folder: ModelFolder,
+    encoded: Path,
+    order: int,
+) -> None:
     """Perplexities on all held-out text, beside those of n-grams of the training text."""
-    encoded = artefacts["encode"]
-    counted = _counted(read_text(encoded, "train"), artefacts, order)
+    counted = _counted(read_text(encoded, "train"), folder, order)
     models = {
         "the model": model,
         what: file,
@@ -271,14 +278,13 @@ def _written(word: str) -> str:
 
 def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
     """Perplexity on each split with growing shares of zeros, without further training."""
-    encoding = FullEncoding(scored.folders)
-    network = load_trained(encoding)
+    network = load_trained(scored.opened)
     if not isinstance(network, LanguageModel):
         raise AccordError(f"{scored.name}: expected a network, whose weights can be zero")
-    spelling, rows = load_spelling(scored.folders["background"]), []
+    spelling, rows = scored.opened.spelling, []
     for share in sorted({0.0, *shares}):
         prune(network, share)
-        model = for_queries(network, encoding)
+        model = for_queries(network, scored.opened)
         kept = sum(int(weight.count_nonzero()) for weight in network.parameters())
         row = {"zeros": f"{share:.0%}", "weights left": f"{kept:,}"}
         for split in scored.splits:
@@ -332,14 +338,14 @@ def both_directions(forward: Scored, backward: Scored) -> pd.DataFrame:
     Both together see the words on either side, so that theirs is a pseudo-perplexity, which
     compares with that of other bidirectional models alone.
     """
-    one, other = (load_inference(FullEncoding(each.folders)) for each in (forward, backward))
+    one, other = (load_inference(model.opened) for model in (forward, backward))
     if not isinstance(one, TorchModel) or not isinstance(other, Backward):
         raise AccordError(
             f"expected a network that reads words forwards and one with train.text: backward, got "
             f"{type(one).__name__} and {type(other).__name__}"
         )
     encoded = forward.folders["encode"]
-    prior = FullEncoding(forward.folders).mass()
+    prior = forward.opened.mass()
     rows = []
     for split in held_out(encoded):
         text = read_text(encoded, split)

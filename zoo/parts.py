@@ -6,7 +6,7 @@ number to choose; the one that helps the others most on validation is taken.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,14 +22,12 @@ from accord.models.inference.torch_model import TorchModel
 from accord.models.mixture import chunks
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
-from accord.models.recipe import Recipe
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say, track
 from accord.pipeline.base.names import is_special
 from accord.pipeline.config.sections import BackgroundParams
-from accord.pipeline.data.encoded import read_values
-from accord.pipeline.model.encoding import Encoding, FullEncoding
-from accord.pipeline.model.network import load_inference, load_trained, training_text, unigram
+from accord.pipeline.model.folder import ModelFolder
+from accord.pipeline.model.network import load_inference, load_trained, unigram
 from accord.pipeline.study.combine import Candidates
 from accord.pipeline.study.scored_models import Scored
 from accord.zoo import arpa
@@ -55,20 +53,20 @@ def prepare_arpa(
 
 @about(prepare="accord.zoo.parts:prepare_arpa", own_words=True)
 def of_arpa(
-    recipe: Recipe,
-    encoding: Encoding,
+    model: ModelFolder,
     features: Features,
+    texts: Sequence[Sentences],
     folds: int,
     *,
     file: Annotated[str, FILE, "an ARPA file, as KenLM and SRILM write it; perhaps .gz"] = "",
 ) -> arpa.ArpaBackground:
     """The n-grams of an ARPA file; words that it lacks share the mass of <unk>."""
-    _expect_words(encoding, "arpa")
-    return arpa.load(features, encoding.artefacts["background"], encoding.about["order"])
+    _expect_words(model, "arpa")
+    return arpa.load(features, model.folder, model.background["order"])
 
 
-def _expect_words(encoding: Encoding, kind: str) -> None:
-    if encoding.subwords:
+def _expect_words(model: ModelFolder, kind: str) -> None:
+    if model.subwords:
         raise AccordError(f"background.kind: {kind} is one of words; a model of subwords has none")
 
 
@@ -90,11 +88,11 @@ def prepare_topics(
     return {}
 
 
-@about(prepare="accord.zoo.parts:prepare_topics")
+@about(prepare="accord.zoo.parts:prepare_topics", reads_text=True)
 def labelled(
-    recipe: Recipe,
-    encoding: Encoding,
+    model: ModelFolder,
     features: Features,
+    texts: Sequence[Sentences],
     folds: int,
     *,
     weight: Annotated[
@@ -104,15 +102,12 @@ def labelled(
     boost: Annotated[float, Range(ge=1), "how many times as heavy words of `topics` are"] = 10.0,
 ) -> LabelledUnigram:
     """b(C, x): training counts by the label of the sentence, the first of corpus.labels."""
-    _expect_words(encoding, "labelled")
-    inputs = encoding.artefacts
-    values = read_values(inputs["encode"])
-    if not values:
+    _expect_words(model, "labelled")
+    if not model.labels:
         raise AccordError("background.kind: labelled expects labels; set corpus.labels")
-    labels = next(iter(values.values()))
-    text = training_text(recipe, inputs)
-    mass = counted_by_label(text, len(labels), encoding.mass(), weight)
-    listed = load_json(inputs["background"] / TOPICS, dict)
+    labels = next(iter(model.labels.values()))
+    mass = counted_by_label(texts[0], len(labels), model.mass(), weight)
+    listed = load_json(model.folder / TOPICS, dict)
     return LabelledUnigram(features, with_topics(mass, labels, listed, boost))
 
 
@@ -134,9 +129,9 @@ def prepare_characters(
 
 @about(prepare="accord.zoo.parts:prepare_characters")
 def characters(
-    recipe: Recipe,
-    encoding: Encoding,
+    model: ModelFolder,
     features: Features,
+    texts: Sequence[Sentences],
     folds: int,
     *,
     automaton: Annotated[
@@ -145,7 +140,7 @@ def characters(
     order: Annotated[int, Range(ge=1), "letters of these n-grams"] = 4,
 ) -> Unigram:
     """The weights that an automaton over characters gives to words."""
-    return unigram(recipe, encoding, features, folds)
+    return unigram(model, features, texts, folds)
 
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
@@ -165,10 +160,8 @@ def of_cache(model: Scored) -> Candidates:
 
 def of_neighbours(model: Scored) -> Candidates:
     """The words after a network's nearest states in its training text; nearer ones count more."""
-    encoding = FullEncoding(model.folders)
-    network = load_trained(encoding)
-    reads_words = not encoding.subwords and encoding.recipe.text != "backward"
-    if not reads_words or not isinstance(network, LanguageModel):
+    network = load_trained(model.opened)
+    if not model.opened.reads_words or not isinstance(network, LanguageModel):
         raise AccordError(
             f"--neighbours: expected a network over words, whose states can be compared; "
             f"'{model.name}' has no states of words: it is made of n-grams or of subwords"
@@ -194,7 +187,7 @@ def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
 
 def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
     """The model with weights that follow the text which it scores (dynamic evaluation)."""
-    loaded = load_inference(scorer.parts.encoding)
+    loaded = load_inference(scorer.parts)
     if not isinstance(loaded, TorchModel):
         raise AccordError(
             f"--dynamic: expected a network over words that reads forwards, got "

@@ -1,10 +1,8 @@
 """Arrays and weights on disk; the header of a file is checked before the file is read.
 
-Weights are whole, or in half precision and int8 shards (the compact form). A row of a matrix in
-int8 is q·scale; scale is its largest number / 127. A row is what one output unit reads, or the
-vector of one word or feature. Older folders have the rows of words in int8 and all other weights in
-half precision. Weights are read by numpy, in single precision. A matrix larger than a shard is cut
-into pieces of rows.
+Weights are in single precision in one file, or rounded to half precision and int8 in shards. A row
+of a matrix in int8 is q·scale; scale is its largest number / 127. Weights are read by numpy, in
+single precision. A matrix larger than a shard is cut into pieces of rows.
 """
 
 import errno
@@ -20,11 +18,11 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from accord.errors import AccordError
-from accord.models.common.files import write_whole
+from accord.models.common.files import WEIGHTS, write_whole
 
 MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; deflate reaches 1032
 NUMBERS = "biuf"  # kinds of numbers in numpy
@@ -45,8 +43,10 @@ def load_array(path: Path, mapped: bool = False) -> np.ndarray:
         return array
 
 
-def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """The arrays of a `.npz` file that has these and no others."""
+def load_arrays(
+    path: Path, names: Sequence[str], chosen: Sequence[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Read the chosen arrays, by default all, of a `.npz` file that has these and no others."""
     with _named(path), zipfile.ZipFile(path) as archive:
         found = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if found.keys() != {*names} or len(archive.infolist()) != len(names):
@@ -57,7 +57,7 @@ def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
             with archive.open(member) as file:
                 _check(file, member.file_size)
         with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in names}
+            return {name: arrays[name] for name in (names if chosen is None else chosen)}
 
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], packed: bool = False) -> None:
@@ -66,12 +66,9 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], packed: bool = Fal
     (np.savez_compressed if packed else np.savez)(path, **named)
 
 
-def check_stored(path: Path) -> None:
-    """Reject a `.npz` file whose arrays are compressed: they could be far larger than the file."""
-    with _named(path), zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if member.compress_type != zipfile.ZIP_STORED:
-                raise AccordError(f"{member.filename} is packed: expected arrays as they are")
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """Return whole numbers from 0 on in the fewest bytes that hold them all."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
 def _check(file: IO[bytes], size: int) -> None:
@@ -126,12 +123,6 @@ def refused_by_name(path: Path) -> Iterator[None]:
 
 def shapes_of(tensors: Mapping[str, Any]) -> Shapes:
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-
-
-def shapes_in(path: Path) -> Shapes:
-    """The shapes of a file's tensors; no tensor is read."""
-    with refused_by_name(path), safe_open(path, "np") as file:
-        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
 
 def check_shapes(where: str, expected: Shapes, found: Shapes) -> None:
@@ -215,20 +206,22 @@ def _pieces(kept: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
             yield f"{name}{PIECE}{number:05}", piece
 
 
-def shards(folder: Path) -> list[Path]:
-    """The shards in a folder; the name of the first one tells how many there are."""
+def weight_files(folder: Path) -> list[Path]:
+    """Return the file of a model's weights, or all its shards; the first tells their number."""
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
     found = sorted(folder.glob("model-*-of-*.safetensors"))
     expected = [shard_name(number, len(found)) for number in range(1, len(found) + 1)]
     if not found or [path.name for path in found] != expected:
         names = ", ".join(path.name for path in found) or "none"
-        raise AccordError(f"{folder}: expected all shards of a model, found {names}")
+        raise AccordError(f"{folder}: expected {WEIGHTS} or all shards of a model, found {names}")
     return found
 
 
-def load_compact(folder: Path) -> Weights:
-    """The weights of a compact model, by name, in single precision."""
+def load_model(folder: Path) -> Weights:
+    """Read the weights of a model's folder by name, in single precision."""
     kept: Weights = {}
-    for path in shards(folder):
+    for path in weight_files(folder):
         kept |= load_weights(path)
     for name in sorted(name for name in kept if PIECE in name):
         whole, piece = name.split(PIECE)[0], kept.pop(name)

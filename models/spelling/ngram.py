@@ -4,15 +4,15 @@ Beginnings are the nodes of a tree: 0 is the empty one, and a longer one is know
 same without its last symbol, and that symbol. Sorted keys, no loop over words.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 
 from accord.errors import AccordError
-from accord.models.common.files import load_json
+from accord.models.common.arrays import load_arrays, narrow, save_arrays
+from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
 from accord.models.ngrams import Level, NGramTables, count, discount, kneser_ney_tables
 from accord.models.spelling.spelling import (
@@ -22,6 +22,11 @@ from accord.models.spelling.spelling import (
     Spelling,
     as_text,
     numbers,
+)
+
+ARRAYS = (  # of a file
+    *("alphabet", "shares", "length", "level_contexts", "level_keys"),
+    *("contexts", "keys", "counts", "children", "entries", "begun"),
 )
 
 
@@ -117,17 +122,6 @@ def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(keys[at] == wanted, at, -1)
 
 
-MOST = 100_000  # classes that a file may claim; each takes room in every score
-
-
-class LearnedFrom(TypedDict):
-    """The words that a model was learned from, the class of each, and its order."""
-
-    words: list[str]
-    classes: list[int]
-    order: int
-
-
 class NGramSpelling(Spelling):
     """letters(u | s) = Π p(c | s, h) over the letters of u, the last one first, and STOP.
 
@@ -139,7 +133,6 @@ class NGramSpelling(Spelling):
     """
 
     file = NGRAM
-    made_of: LearnedFrom  # where it was learned, and not loaded from a compact model
 
     def __init__(
         self,
@@ -164,20 +157,12 @@ class NGramSpelling(Spelling):
         alphabet = Alphabet.of(words)
         symbols = [[*alphabet.symbols(word), STOP] for word in words]
         reach = min(order, max(map(len, symbols)) + 1)
-        model = cls(
+        return cls(
             alphabet,
             *numbers(words, classes, count_classes),
             count(as_text(symbols), reach, len(alphabet)),
             Prefixes.count(symbols, np.asarray(classes), reach, len(alphabet), count_classes),
         )
-        model.made_of = {"words": list(words), "classes": list(map(int, classes)), "order": order}
-        return model
-
-    def with_words(self, words: Sequence[str], classes: Sequence[int]) -> "NGramSpelling":
-        """The same learned from more words."""
-        made_of, order = self.made_of, self.made_of["order"]
-        words, classes = [*made_of["words"], *words], [*made_of["classes"], *classes]
-        return NGramSpelling.learn(words, classes, self.classes, order)
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
         sentences = as_text(sequences)
@@ -226,25 +211,77 @@ class NGramSpelling(Spelling):
         return [symbols[:-1] for symbols in drawn]
 
     def save(self, path: Path) -> None:
-        """The words are saved, not the counts: these are quickly computed again."""
-        about = {"count_classes": self.classes, **self.made_of}
-        path.write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+        """Write the counts: rising numbers as their differences, packed."""
+        levels, begun = self.levels, self.begun
+        arrays = {
+            "alphabet": np.frombuffer("".join(self.alphabet.letters).encode(), np.uint8),
+            "shares": self.numbers,
+            "length": np.array(self.length),
+            "level_contexts": np.array([len(level.contexts) for level in levels]),
+            "level_keys": np.array([len(level.keys) for level in levels]),
+            "contexts": _differences([level.contexts for level in levels]),
+            "keys": _differences([level.keys for level in levels]),
+            "counts": narrow(np.concatenate([level.counts for level in levels])),
+            "children": _differences([begun.children]),
+            "entries": _differences([begun.entries]),
+            "begun": narrow(begun.counts),
+        }
+        save_arrays(path, arrays, packed=True)
 
     @classmethod
     def load(cls, path: Path) -> "NGramSpelling":
-        about = load_json(path, dict)
-        words, classes = (about.get(name) for name in ("words", "classes"))
-        numbers_of = [about.get("count_classes"), about.get("order")]
-        if not (
-            about.keys() == {"count_classes", "words", "classes", "order"}
-            and isinstance(words, list)
-            and isinstance(classes, list)
-            and 0 < len(words) == len(classes)
-            and all(isinstance(word, str) and word for word in words)
-            and all(type(number) is int and 0 < number <= MOST for number in numbers_of)
-            and all(type(kind) is int and 0 <= kind < about["count_classes"] for kind in classes)
-        ):
-            raise AccordError(
-                f"{path}: expected words, the class of each among at most {MOST:,}, and an order"
-            )
-        return cls.learn(**about)
+        """Read a file of `save`, checking every count."""
+        arrays = load_arrays(path, ARRAYS)
+        try:
+            return _from_arrays(arrays)
+        except (ValueError, TypeError, IndexError, UnicodeError) as error:
+            raise AccordError(f"{path}: {error}") from None
+
+
+def _differences(rising: list[np.ndarray]) -> np.ndarray:
+    """Return rising numbers as differences from the number before."""
+    return narrow(np.concatenate([np.diff(numbers, prepend=0) for numbers in rising]))
+
+
+def _from_arrays(arrays: dict[str, np.ndarray]) -> NGramSpelling:
+    alphabet = Alphabet(list(arrays["alphabet"].tobytes().decode()))
+    symbols, shares = len(alphabet), arrays["shares"].astype(np.float64)
+    length = float(arrays["length"])
+    if not (len(shares) and ((shares >= 0) & (shares < 1)).all() and 1 <= length < np.inf):
+        raise AccordError("expected a share of numbers for each class, and their mean length")
+    of_level = {
+        "contexts": np.cumsum(arrays["level_contexts"])[:-1],
+        "keys": np.cumsum(arrays["level_keys"])[:-1],
+        "counts": np.cumsum(arrays["level_keys"])[:-1],
+    }
+    parts = [np.split(arrays[name], ends) for name, ends in of_level.items()]
+    levels: list[Level] = []
+    for contexts, keys, counts in zip(*parts, strict=True):
+        contexts, keys = (np.cumsum(each, dtype=np.int64) for each in (contexts, keys))
+        levels.append(_level(contexts, keys, counts.astype(np.int64), symbols, levels))
+    children, entries = (np.cumsum(arrays[n], dtype=np.int64) for n in ("children", "entries"))
+    counts = arrays["begun"].astype(np.int64)
+    check_range("children", "nodes", children // symbols, 0, len(children) + 1)
+    check_range("entries", "nodes", entries // symbols // len(shares), 0, len(children) + 1)
+    if len(counts) != len(entries) or not len(counts) or counts.min() < 1:
+        raise AccordError(f"begun: expected {len(entries):,} counts from 1 on")
+    begun = Prefixes(children, entries, counts, symbols, len(shares))
+    return NGramSpelling(alphabet, shares, length, levels, begun)
+
+
+def _level(
+    contexts: np.ndarray, keys: np.ndarray, counts: np.ndarray, symbols: int, below: list[Level]
+) -> Level:
+    """A level above those that are there."""
+    if len(counts) != len(keys) or not len(keys) or counts.min() < (1 if below else 0):
+        raise AccordError(f"counts: expected {len(keys):,} counts of n-grams")
+    check_range("keys", "contexts", keys // symbols, 0, len(contexts))
+    if not below:
+        if not np.array_equal(keys, np.arange(symbols)):
+            raise AccordError(f"keys: expected all of the {symbols} symbols after nothing")
+        return Level(contexts, keys, counts, np.zeros(0, np.int64), symbols)
+    check_range("contexts", "contexts", contexts // symbols, 0, len(below[-1].contexts))
+    wanted = contexts[keys // symbols] // symbols * symbols + keys % symbols
+    shorter = np.searchsorted(below[-1].keys, wanted)
+    check_range("keys", "n-grams", shorter, 0, len(below[-1].keys))
+    return Level(contexts, keys, counts, shorter, symbols)

@@ -165,7 +165,7 @@ def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
 
 
 WORDS_AT_ONCE = 1 << 15  # whose spellings are held together
-NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
+NGRAM, NEURAL = "spelling.npz", "spelling.safetensors"
 KINDS = {  # by the file that holds it
     NEURAL: "accord.models.spelling.neural:NeuralSpelling",
     NGRAM: "accord.models.spelling.ngram:NGramSpelling",

@@ -17,7 +17,7 @@ from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID
-from accord.pipeline.data.encoded import numbered, read_forms, read_sentences, read_values
+from accord.pipeline.data.encoded import numbered, read_forms, read_sentences
 
 
 def tell(scorer: Scorer, condition: Sequence[str]) -> None:
@@ -33,13 +33,13 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
 
     The wrong one is the next in the order of the alphabet; of two, the other.
     """
-    values, encoded = _values(scorer), scorer.parts.artefacts["encode"]
+    values, encoded = _values(scorer), _encoded(scorer)
     kind = kind or next(iter(values))
     if kind not in values:
         raise AccordError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
     column = [*values].index(kind)
-    if not (encoded / f"{split}.ids.npy").exists():
-        raise AccordError(f"expected a model of a run with a split '{split}', found {encoded}")
+    if encoded is None or not (encoded / f"{split}.ids.npy").exists():
+        raise AccordError(f"expected a model of a run with a split '{split}'")
     sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
     true, count = sentences.labels[:, column], len(values[kind])
 
@@ -74,7 +74,12 @@ def _values(scorer: Scorer) -> dict[str, list[str]]:
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not. A table's conditions are an ordinary column, which is kept"
         )
-    return read_values(scorer.parts.artefacts["encode"])
+    return scorer.parts.labels
+
+
+def _encoded(scorer: Scorer) -> Path | None:
+    """Return the folder of the encoded splits of a model of a run; other models have none."""
+    return scorer.trained and scorer.trained.folders.get("encode")
 
 
 VALIDATION = "valid"
@@ -123,8 +128,8 @@ def prime(
 
 
 def _validation(scorer: Scorer) -> Sentences:
-    encoded = scorer.parts.artefacts["encode"]
-    if not (encoded / f"{VALIDATION}.ids.npy").exists():
+    encoded = _encoded(scorer)
+    if encoded is None or not (encoded / f"{VALIDATION}.ids.npy").exists():
         raise AccordError(
             "priming: expected a weight, as the model has no validation text here to tune it on"
         )

@@ -19,8 +19,7 @@ from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.names import END
 from accord.pipeline.base.tables import html_page, html_table
 from accord.pipeline.data.vocabulary import IDENTITY
-from accord.pipeline.model.encoding import FullEncoding
-from accord.pipeline.model.parts import Parts
+from accord.pipeline.model.folder import open_folder
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed
@@ -46,13 +45,13 @@ def samples(models: Mapping[str, Inputs]) -> str:
     The first model explains them; each other reads them too, word by word beside it.
     """
     model, *others = models
-    explainer = Explainer(Scorer(Parts(FullEncoding(models[model]))))
+    explainer = Explainer(Scorer(open_folder(models[model]["train"])))
     words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
     knows = explainer.scorer.vocabulary.knows
     chosen = [sentence for sentence in words if len(sentence) in SHORT and knows(sentence)]
     chosen = chosen[:SAMPLES]
     explained = [explainer.sentence(words) for words in chosen]
-    scorers = {name: Scorer(Parts(FullEncoding(models[name]))) for name in others}
+    scorers = {name: Scorer(open_folder(models[name]["train"])) for name in others}
     scorers[model] = explainer.scorer
     tables = [_surprisals(words, scorers) for words in chosen] if others else []
     title = "<h2>Word by word</h2><p>Surprisal of the same sentences in bits.</p>"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.errors import AccordError, ExistsError
+from accord.models.common.arrays import weight_files
 from accord.models.common.files import whole
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import hash_of_file, read_json
@@ -37,10 +38,7 @@ def weights_of(scorer: Scorer) -> dict[str, str]:
     found = scorer.trained
     if found is None:
         return {}
-    if found.weights is not None:
-        files: Sequence[Path] = [found.weights]
-    else:
-        files = sorted(found.place.glob("*.safetensors"))
+    files = [found.place] if found.folder is None else weight_files(found.folder)
     return {path.name: hash_of_file(path) for path in files}
 
 
@@ -59,9 +57,9 @@ def described(scorer: Scorer, context: str | None = None) -> dict[str, Any]:
 def trained_on(scorer: Scorer) -> list[str]:
     """The names of the texts that an exported model was trained on."""
     found = scorer.trained
-    if found is None or not found.is_in_one_folder:
+    if found is None or not found.is_exported:
         return []
-    return [each["name"] for each in read_json(found.place / CONFIG).get("corpora", [])]
+    return [each["name"] for each in read_json(found.folder / CONFIG).get("corpora", [])]
 
 
 def sidecar(path: Path) -> Path:
@@ -153,7 +151,7 @@ def methods(scorer: Scorer, table: Path | None = None) -> str:
     """Some sentences for the Methods section of a paper, about a table if one is given."""
     made = of_table(scorer, table) if table else None
     about = described(scorer, made and made["context"])
-    recipe = scorer.parts.encoding.recipe
+    recipe = scorer.parts.recipe
     digests = [f"{each[:SHOWN]}…" for each in about["weights"].values()]
     which = "bundled French model" if about["kind"] == "bundled" else f"model {about['model']}"
     size = getattr(scorer.model, "parameter_count", lambda: 0)()

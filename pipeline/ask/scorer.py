@@ -18,7 +18,7 @@ from accord.pipeline.ask.texts import Context, Word, split_texts, tokens
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.model.find import TrainedModel, one
-from accord.pipeline.model.parts import Parts, open_parts
+from accord.pipeline.model.folder import ModelFolder, open_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class Scorer:
 
     _is_said = False  # that the model was not trained to read in context
 
-    def __init__(self, parts: Parts, trained: TrainedModel | None = None):
+    def __init__(self, parts: ModelFolder, trained: TrainedModel | None = None):
         self.parts, self.trained = parts, trained
         self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
         self.model, self.spelling = parts.model, parts.spelling
@@ -126,7 +126,7 @@ class Scorer:
     @property
     def reads_documents(self) -> bool:
         """Whether the model was trained on documents, and so to read more than one sentence."""
-        return self.parts.encoding.recipe.text == "documents"
+        return self.parts.recipe.text == "documents"
 
     def in_context(self, context: str | None) -> bool:
         """Whether words are conditioned on the sentences before theirs in the same text.
@@ -271,10 +271,10 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     Hugging Face hub, or an ARPA file. A run has several models: `model` names one of them, by
     default the last.
     """
-    found = one(run, model)
+    found = one(run, model).fetched()
     if found.kind in READERS:
         return READERS[found.kind](found)
-    return Scorer(open_parts(found), found)
+    return Scorer(open_folder(found.folder), found)
 
 
 @cache

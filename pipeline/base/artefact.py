@@ -35,7 +35,7 @@ def hash_of_value(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-FORMAT = 2  # of meta.json and run.json; a reader refuses what is newer than itself
+FORMAT = 3  # of meta.json, run.json and config.json; a reader rejects every other
 META = "meta.json"
 MANIFEST = "run.json"  # in the folder of a run: its configuration, and which artefacts are its own
 WHOLE_RUN = "*"  # there, the model of a stage that reads every model's artefacts
@@ -157,18 +157,20 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file of `write_json`; an error names a damaged file or one of a newer format."""
+    """Read a file of `write_json`; an error names a damaged file or one of another format."""
     content = path.read_bytes()
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{path} is damaged: expected JSON, but {error}") from None
     if not isinstance(value, dict) or not isinstance(value.get("format", 0), int):
-        raise Damaged(f"{path} is damaged: expected an object of format {FORMAT} or before")
-    if value.get("format", 0) > FORMAT:
+        raise Damaged(f"{path} is damaged: expected an object with its format")
+    if (version := value.get("format", 0)) != FORMAT:
+        is_newer = version > FORMAT
         raise AccordError(
-            f"{path} was written by a newer Accord: it has format {value['format']}, "
-            f"this version reads up to {FORMAT}. Update Accord or choose another folder of runs."
+            f"{path} is of {'a newer' if is_newer else 'an earlier'} Accord: it has format "
+            f"{version}, this version reads {FORMAT}. "
+            f"{'Update Accord' if is_newer else 'Make the folder anew'} or choose another one."
         )
     value.pop(SEAL, None)
     if content != _sealed(value):

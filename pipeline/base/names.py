@@ -1,29 +1,18 @@
 """Names of files and special words, known everywhere, importing nothing."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-RECIPE = "recipe.json"  # how the network is built and was trained
 FIGURES = "figures.json"  # of its splits, where they were scored
 ABOUT = "about.json"  # in the folder of a corpus: how it was split, and what was left out
 FACTORS = "factors.txt"  # how many times another perplexity the first model's is
 CHAIN = "lexicon.json"  # the lexicons that its words were looked up in
 DESCRIBED = "described.json"  # forms of words and names of features, for outputs that read them
-MODEL = "model.safetensors"  # the weights of an exported one, as the Hugging Face hub expects
 START = "start"  # the input that no stage made: the folder of the model that train.start names
-
-
 CONFIG = "config.json"  # what the model is, and the hash of every file
-WORDS = "words.npz"  # of a compact model: all facts about its words
-
-
-def is_compact(folder: Path) -> bool:
-    return (folder / WORDS).is_file()
-
 
 END = "</s>"  # ends a sentence and, as the word before the first, begins one
 # Stands for any word that is not known, and a spelling model then writes it. An open vocabulary has

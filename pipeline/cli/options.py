@@ -142,7 +142,7 @@ def load_backward(backward: Path | None) -> "Scorer | None":
     if backward is None:
         return None
     scorer = load_model(backward, None)
-    if scorer.parts.encoding.recipe.text != "backward":
+    if scorer.parts.recipe.text != "backward":
         raise AccordError(
             f"--backward: expected a model that was trained with train.text: backward, "
             f"{backward} was not"

@@ -12,7 +12,7 @@ from accord.errors import AccordError
 from accord.pipeline.base.messages import echo, track
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import load_model
-from accord.pipeline.model.find import BUNDLED, find, holds_models
+from accord.pipeline.model.find import BUNDLED, find, is_run
 from accord.pipeline.page.answers import Models
 from accord.pipeline.page.server import PageServer
 
@@ -90,7 +90,7 @@ def _loaders(runs: list[Path]) -> dict[str, partial]:
     loaders: dict[str, partial] = {}
     for run in runs:
         own = run.name if names.count(run.name) == 1 else str(run)
-        models = [model.name for model in find(run)] if holds_models(run) else []
+        models = [model.name for model in find(run)] if is_run(run) else []
         if not models:  # a single model, or an error when it is loaded
             loaders[own] = partial(load_model, run, None)
         for model in reversed(models):

@@ -289,7 +289,7 @@ def _with_width(sections: Sections) -> Sections:
 
 
 # Returns the `StartSettings` of the model that train.start names. Its module stands above this one.
-START = "accord.pipeline.model.earlier_models:start_settings"
+START = "accord.pipeline.model.folder:start_settings"
 
 # The sections that are the checkpoint's, and the keys if not all of them: how text is read, what is
 # known of words, and what the weights were made for.
@@ -338,14 +338,12 @@ def _with_start(layers: Layers, where: str) -> Sections:
             f"{where}, train.phases: expected no pretraining, as it is fine-tuned from {start}; "
             f"got {pretraining}"
         )
-    # They lie in its folder, and are looked for nowhere else.
-    without: dict[str, dict[str, Any]] = {"analyse": {"frequency": None}}
+    # Its folder holds what the lexicons say.
+    without: dict[str, dict[str, Any]] = {"analyse": {"frequency": None, "lexicon": ()}}
     if "vectors" in kept["featurise"]:
         without["featurise"] = {"vectors": None}
     elif added := sections["featurise"].vectors:  # classes of them would be other templates
         expect(f"{where}, featurise.vectors: dimensions", added.dimensions > 0, "1 or more", 0)
-    if settings.has_lexicons:
-        without["analyse"]["lexicon"] = ()
     return {**sections, **{name: replace(sections[name], **keys) for name, keys in without.items()}}
 
 

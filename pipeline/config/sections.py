@@ -257,4 +257,3 @@ class StartSettings(NamedTuple):
 
     params: Mapping[str, Mapping[str, Any]]  # section -> key -> value
     has_vectors: bool
-    has_lexicons: bool  # whether its folder has its lexicons, not only their results

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from accord.lexicon.homophones import Homophones
 from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.model.readings import Reading, Readings
+from accord.pipeline.model.words import Reading, Readings
 
 AGREEMENT = re.compile(r"(?:^|\|)(?:Gender|Number|Person)=[^|]*")
 SILENT = re.compile(r"(?:e?s|x|e|nt|t)$")  # endings that are mostly not heard
@@ -103,7 +103,7 @@ class Candidates:
 
     def __init__(self, scorer: Scorer, homophones: Homophones | None = None):
         self.known = scorer.vocabulary.known
-        self.readings: Readings = scorer.parts.encoding.readings
+        self.readings: Readings = scorer.parts.readings
         self.homophones = homophones or Homophones.bundled()
         # Words that were looked up already.
         self._others: dict[str, dict[str, tuple[str, ...]]] = {}

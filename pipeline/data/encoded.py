@@ -21,6 +21,7 @@ from accord.models.data import Sentences
 from accord.models.spelling.spelling import WrittenText
 from accord.models.spelling.subwords import COUNTS, load_subwords
 from accord.pipeline.base.names import (
+    CHAIN,
     DESCRIBED,
     PRETRAINING,
     PRETRAINING_MASS,
@@ -88,16 +89,11 @@ READ_BY_TRAINING = {
         "classes.npy",
         VALUES,
     ),
-    "featurise": ("phi.npz", "psi.npz", "letters.npy", DESCRIBED, START_WEIGHTS),
+    "analyse": ("words.npz", "analyses.npz", "endings.npz", CHAIN),
+    "featurise": ("phi.npz", "psi.npz", "names.json", "letters.npy", DESCRIBED, START_WEIGHTS),
     "background": (
-        "b.npy",
-        PRETRAINING_MASS,
-        "group.npy",
-        "share.npy",
-        "about.json",
-        "ngrams.npz",
-        "factors.npz",
-        "topics.json",
+        *("b.npy", PRETRAINING_MASS, "share.npy", "spelled.npy", "about.json", "spelling.*"),
+        *("ngrams.npz", "factors.npz", "topics.json"),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The saved chain of lexicons, and the classes of words that none lists.
+"""The classes of words that no lexicon lists.
 
 Such a word has the class of its likeliest analysis and, where that is a guess, φ of that class,
 whether training has it or not: nothing in φ betrays which words were seen. A class is one unknown
@@ -8,21 +8,15 @@ its mean share.
 Only the training text is asked: how the other texts write a word is not known before the test.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from accord import lexicon
-from accord.lexicon.analysis import LexiconError
-from accord.lexicon.chain import SAVED, files, open_saved
-from accord.models.common.files import load_json
-from accord.pipeline.base.artefact import hash_of_file
-from accord.pipeline.base.names import CHAIN, UNKNOWN, UNKNOWN_ID
-from accord.pipeline.data.catalogue import folder_of
+from accord.pipeline.base.names import UNKNOWN, UNKNOWN_ID
 
 FEWEST = 10  # words of training that a class needs; rarer ones are in the first together
 SMALLEST = 0.05  # mean share below which an analysis is not worth keeping
@@ -70,45 +64,6 @@ def _names(rows: pd.DataFrame, count: int) -> list[str]:
     best = best.drop_duplicates("word").set_index("word")
     names = (f"{UNKNOWN} " + best["upos"].astype(str) + " " + best["feats"].astype(str)).str.strip()
     return names.reindex(range(count), fill_value=UNKNOWN).tolist()
-
-
-HASHES = "lexicon-hashes.json"  # of the files of each lexicon that does not lie beside
-
-
-def save_chain(folder: Path, **chain) -> None:
-    """Save the arguments of `lexicon.load`, so that later words are looked up in the same way."""
-    (folder / CHAIN).write_text(json.dumps(chain, indent=1))
-
-
-def read_chain(folder: Path) -> dict:
-    return load_json(folder / CHAIN, dict)
-
-
-def save_hashes(folder: Path, names: Iterable[str]) -> None:
-    """Save the hashes of the lexicons' files, so that later words are not looked up in others."""
-    hashes = {name: [hash_of_file(path) for path in files(name, folder_of)] for name in names}
-    (folder / HASHES).write_text(json.dumps(hashes, indent=1))
-
-
-def load_chain(folder: Path) -> lexicon.Lexicon:
-    """The chain of lexicons of the stage; an exported model has it in its folder."""
-    if (folder / SAVED).exists():
-        return open_saved(folder)
-    if (folder / HASHES).exists():
-        _refuse_changed(folder)
-    return lexicon.load(**read_chain(folder), folder=folder_of)
-
-
-def _refuse_changed(folder: Path) -> None:
-    """A file that is missing is named by the lexicon that reads it."""
-    for name, hashes in load_json(folder / HASHES, dict).items():
-        for path, expected in zip(files(name, folder_of), hashes, strict=False):
-            if path.is_file() and hash_of_file(path) != expected:
-                raise LexiconError(
-                    f"{path} changed since {folder} was made with it: expected the file of then, "
-                    f"as the lexicon '{name}' tells the classes of unknown words. Put that file "
-                    f"back, or make the model anew with `accord run`"
-                )
 
 
 WRITTEN = "written.parquet"

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from itertools import takewhile
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,19 +12,9 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.phi import Features
-from accord.pipeline.base.names import (
-    END,
-    UNKNOWN,
-    UNKNOWN_ID,
-    is_special,
-    is_unknown,
-)
 
 if TYPE_CHECKING:
     from accord.pipeline.data.unknown_words import UnknownClasses
-
-
-STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one, so few are asked
 
 
 class Vocabulary:
@@ -49,21 +38,6 @@ class Vocabulary:
         self.forms, self.known, self.unknown = forms, known, unknown
         self._tell_apart = classes
 
-    @classmethod
-    def load(cls, analysed: Path, with_pretraining: bool = False) -> "Vocabulary":
-        import pandas as pd  # here, as a model's small form keeps its words otherwise
-
-        types = pd.read_parquet(analysed / "types.parquet", columns=["form", "share"])
-        forms = types["form"].tolist()
-        known = dict(zip(forms, range(len(forms)), strict=True))
-        if not with_pretraining:
-            for form in types["form"][types["share"] == 0]:
-                del known[form]
-        for form in [form for form in forms if form[:1] in STARTS and is_special(form)]:
-            del known[form]
-        unknown = list(takewhile(is_unknown, forms[UNKNOWN_ID:]))
-        return cls(forms, known, unknown, partial(_saved_classes, analysed, unknown))
-
     @property
     def is_open(self) -> bool:
         return bool(self.unknown)
@@ -85,13 +59,6 @@ class Vocabulary:
     @cached_property
     def _classes(self) -> "UnknownClasses":
         return self._tell_apart()
-
-
-def _saved_classes(analysed: Path, unknown: Sequence[str]) -> "UnknownClasses":
-    # Here, as it loads the lexicons, and few texts have words that are not known.
-    from accord.pipeline.data.unknown_words import UnknownClasses, load_chain
-
-    return UnknownClasses(unknown, load_chain(analysed) if len(unknown) > 1 else None)
 
 
 GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed

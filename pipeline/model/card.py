@@ -65,7 +65,7 @@ for word in model.score("La petite fille mange une pomme."):
 {made_of}
 
 {weights} The folder also holds what the lexicons say of words{counts}. Their licences hold for \
-that part. `recipe.json` says how the model was trained, `config.json` everything else.
+that part. `config.json` says how the model was trained.
 
 ## Limits
 

@@ -1,26 +1,24 @@
 """Find a trained model by the name that a user gives.
 
     french, or nothing          the bundled model
-    runs/x                      all models of a run, or its last one; never an id of the hub
+    runs/x                      all models of a run, or its last one
     runs/x/MODEL                one model of it
     exported                    a folder that `accord export` wrote
     file.arpa, file.arpa.gz     n-grams in ARPA's form
-    owner/name                  an exported model on the Hugging Face hub
+    hf:owner/name               an exported model on the Hugging Face hub
 
 Needs the standard library only, as names are also resolved where models are trained, and by
 commands that load no model.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.checks import nearest
-from accord.models.common.files import WEIGHTS
 from accord.pipeline.base.artefact import (
     MANIFEST,
     META,
@@ -29,50 +27,55 @@ from accord.pipeline.base.artefact import (
     Inputs,
     read_json,
 )
-from accord.pipeline.base.names import CONFIG, MODEL
+from accord.pipeline.base.names import CONFIG
 
 Kind = Literal["bundled", "run", "exported", "hub", "arpa"]
 
 BUNDLED = "french"  # the name of the model that comes with Accord
 BUNDLED_FOLDER = Path(__file__).parent / BUNDLED
-RUNS = "runs"  # the folder of runs, which no owner on the hub is called
+RUNS = "runs"  # the folder of runs
 ARPA = (".arpa", ".arpa.gz")
+HUB = "hf:"  # begins the id of a model on the hub
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 EXPECTED = (
-    f"expected {BUNDLED}, a run, RUN/MODEL, the folder of an exported model, its id on the "
-    f"Hugging Face hub, or a file {' or '.join(ARPA)}"
+    f"expected {BUNDLED}, a run, RUN/MODEL, the folder of an exported model, {HUB}OWNER/NAME on "
+    f"the Hugging Face hub, or a file {' or '.join(ARPA)}"
 )
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model, and the folders of its artefacts."""
+    """A model by its name, and its folder."""
 
     name: str
     kind: Kind
     place: Path  # the run, the model's own folder, or its file
-    folders: Inputs  # of each stage; of a model in one folder, that one for all; on the hub, none
-    weights: Path | None  # the file; a small form has them in several
-    scores: Path | None = None  # the folder of its figures and log-probabilities, if it has any
-    recorded: str | None = None  # the protocol, where it is not in config.json
+    folder: Path | None = None  # of the model; none of n-grams in a file or before a download
+    folders: Inputs = field(default_factory=dict)  # of a run: the folder of each stage
+    recorded: str | None = None  # the protocol, as the run says
 
     @property
     def protocol(self) -> str | None:
         """The protocol; unknown for n-grams in a file."""
-        if self.recorded is None and (self.place / CONFIG).is_file():
-            return read_json(self.place / CONFIG)["params"]["analyse"]["protocol"]
+        if self.recorded is None and self.folder is not None:
+            return read_json(self.folder / CONFIG)["params"]["analyse"]["protocol"]
         return self.recorded
 
     @property
-    def is_in_one_folder(self) -> bool:
-        """Whether it was exported, wherever it was found."""
+    def scores(self) -> Path | None:
+        """The folder of its figures and log-probabilities, if it was evaluated here."""
+        return self.folders.get("evaluate")
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether it has its scores and sources in its own folder."""
         return self.kind in ("bundled", "exported", "hub")
 
-    def here(self) -> "TrainedModel":
-        """The model itself; one of the hub is downloaded, if it is not in the hub's own cache."""
-        if self.kind != "hub" or self.place.is_dir():
+    def fetched(self) -> "TrainedModel":
+        """Return the model with its folder, downloaded if it is not in the hub's own cache."""
+        if self.kind != "hub" or self.folder is not None:
             return self
-        return _in_one_folder(self.name, "hub", _download(self.name))
+        return _in_one_folder(self.name, "hub", _download(self.name.removeprefix(HUB)))
 
     def check(self, *stages: str) -> None:
         """Raise an error if the artefact of one of these stages is missing or damaged."""
@@ -82,8 +85,7 @@ class TrainedModel:
                     f"{self.place} is not finished: expected {stage} of {self.name}, found none. "
                     f"`accord run` continues it."
                 )
-            if self.kind == "run" or (self.folders[stage] / META).is_file():
-                Artefact.read(self.folders[stage]).check()
+            Artefact.read(self.folders[stage]).check()
 
 
 def find(name: str | Path | None) -> list[TrainedModel]:
@@ -91,34 +93,34 @@ def find(name: str | Path | None) -> list[TrainedModel]:
     if is_bundled(name):
         return [_in_one_folder(BUNDLED, "bundled", bundled())]
     path = Path(name)
+    if str(name).startswith(HUB):
+        return [_on_hub(str(name))]
     if str(name).endswith(ARPA):
-        return [TrainedModel(path.name, "arpa", path, {}, path)]
-    if (path / CONFIG).is_file():
+        return [TrainedModel(path.name, "arpa", path)]
+    if (path / CONFIG).is_file() and not (path / META).is_file():
         return [_in_one_folder(path.name, "exported", path)]
-    if holds_models(path):
-        return [*_expect_some(_models(path), path).values()]
-    if holds_models(path.parent):
-        return [_chosen(_models(path.parent), path.name, path.parent)]
-    if is_hub_id(str(name)):
-        return [TrainedModel(str(name), "hub", path, {}, None)]
+    if is_run(path):
+        return [*_expect_some(_of_run(path), path).values()]
+    if is_run(path.parent):
+        return [_chosen(_of_run(path.parent), path.name, path.parent)]
     raise NotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
 
 
 def one(name: str | Path | None = None, model: str | None = None) -> TrainedModel:
-    """The one model of this name: the named model of a run, or its last one."""
+    """Return the one model of this name: the named model of a run, or its last one."""
     if name is None and model is not None:
-        raise AccordError(f"expected the run that has the model {model}, found none")
-    found = find(name)
+        raise AccordError(f"--model {model} needs --run")
+    models = find(name)
     if model is None:
-        return found[-1]
-    if not holds_models(Path(name)):
+        return models[-1]
+    if not is_run(Path(name)):
         raise AccordError(f"{name} is one model: expected a run that has the model {model}")
-    return _chosen({each.name: each for each in found}, model, Path(name))
+    return _chosen({each.name: each for each in models}, model, Path(name))
 
 
 def _chosen(models: Mapping[str, TrainedModel], name: str, folder: Path) -> TrainedModel:
     if name not in _expect_some(models, folder):
-        raise AccordError(
+        raise NotFoundError(
             f"{folder}: expected one of the models {', '.join(models)}, got {name}"
             f"{nearest(name, models)}"
         )
@@ -139,12 +141,12 @@ def unfinished(folder: Path, expected: str) -> FileNotFoundError:
 
 
 def is_bundled(name: str | Path | None) -> bool:
-    """Whether the bundled model is meant: by its name, or where nothing is named."""
+    """Return whether a name, or no name, means the bundled model."""
     return name is None or (str(name) == BUNDLED and not Path(BUNDLED).exists())
 
 
 def bundled() -> Path:
-    """The folder of the model that comes with Accord, if this copy of it has one."""
+    """Return the folder of the model that comes with Accord, if this copy has one."""
     if not BUNDLED_FOLDER.is_dir():
         raise NotFoundError(
             f"this copy of Accord comes without a model: expected one in {BUNDLED_FOLDER}. Name "
@@ -153,19 +155,19 @@ def bundled() -> Path:
     return BUNDLED_FOLDER
 
 
-def holds_models(folder: Path) -> bool:
+def is_run(folder: Path) -> bool:
     """Return whether a folder is a run."""
     return (folder / MANIFEST).is_file()
 
 
-def is_hub_id(name: str) -> bool:
-    """Whether a name may be one of the hub's: no folder here is called as the owner."""
-    owner = Path(name).parent
-    return bool(HUB_ID.fullmatch(name)) and owner.name != RUNS and not owner.exists()
+def _on_hub(name: str) -> TrainedModel:
+    if not HUB_ID.fullmatch(name.removeprefix(HUB)):
+        raise AccordError(f"{name}: expected {HUB}OWNER/NAME, a model on the Hugging Face hub")
+    return TrainedModel(name, "hub", Path(name))
 
 
 def _download(id: str) -> Path:
-    """The folder into which the hub's own library brings a model, if it is not there already."""
+    """Return the folder into which the hub's own library brings a model."""
     from huggingface_hub import snapshot_download  # here, as most models are in a folder
 
     try:
@@ -173,32 +175,56 @@ def _download(id: str) -> Path:
     except (OSError, ValueError) as error:
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise NotFoundError(
-            f"{id}: expected the folder of a model, or its id on the Hugging Face hub; there is no "
-            f"such folder, and the hub's library says: {why}"
+            f"{HUB}{id}: expected a model on the Hugging Face hub; the hub's library says: {why}"
         ) from None
 
 
 def _in_one_folder(name: str, kind: Kind, folder: Path) -> TrainedModel:
-    files = [folder / file for file in (WEIGHTS, MODEL) if (folder / file).is_file()]
-    return TrainedModel(name, kind, folder, defaultdict(lambda: folder), *(files or [None]))
+    return TrainedModel(name, kind, folder, folder)
 
 
-def _models(folder: Path) -> dict[str, TrainedModel]:
+def _of_run(folder: Path) -> dict[str, TrainedModel]:
     """Return the trained models of a run, by name."""
-    return {model.name: model for model in _of_run(folder)}
-
-
-def _of_run(folder: Path) -> Iterator[TrainedModel]:
     run = FinishedRun.read(folder)
-    for name, made in run.artefacts.items():
-        if "train" in made:
-            protocol = run.params[name]["analyse"]["protocol"]
-            weights, scores = made["train"] / WEIGHTS, made.get("evaluate")
-            yield TrainedModel(name, "run", folder, made, weights, scores, protocol)
+    return {
+        name: TrainedModel(
+            name, "run", folder, made["train"], made, run.params[name]["analyse"]["protocol"]
+        )
+        for name, made in run.artefacts.items()
+        if "train" in made
+    }
 
 
 def _nearest(path: Path) -> str:
-    """The end of an error: names beside a missing path that could be meant."""
-    beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    names = [each.name for each in beside if holds_models(each) or (each / CONFIG).is_file()]
+    """Return the end of an error: the nearest name of a model in the folder of a missing path."""
+    folders = path.parent.iterdir() if path.parent.is_dir() else ()
+    names = [each.name for each in folders if is_run(each) or (each / CONFIG).is_file()]
     return nearest(path.name, sorted(names)) if names else ""
+
+
+def find_start(start: str) -> Artefact:
+    """Return the exported model that `train.start` names, with the hashes of its files."""
+    try:
+        model = one(start)
+    except NotFoundError as error:
+        raise NotFoundError(f"train.start: {error}") from None
+    if model.kind not in ("bundled", "exported"):  # a key must not need the network
+        raise AccordError(
+            f"train.start: expected {BUNDLED} or a folder that `accord export` wrote, found "
+            f"{start!r}, of the kind {model.kind}"
+        )
+    return Artefact(model.folder, read_json(model.folder / CONFIG))
+
+
+def find_teachers(teacher: str) -> list[TrainedModel]:
+    """Return the models that one name of `train.teachers` stands for: of a run, all."""
+    try:
+        models, why = find(teacher), EXPECTED
+    except (FileNotFoundError, ValueError) as error:
+        models, why = [], str(error)
+    if not models or any(model.kind in ("hub", "arpa") for model in models):
+        raise NotFoundError(
+            f"train.teachers: expected a network that is trained before it teaches; found none at "
+            f"{teacher}: {why}"
+        )
+    return models

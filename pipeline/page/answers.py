@@ -24,7 +24,7 @@ from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import tokens, without_gap
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.base.names import CONFIG, END, END_ID, NOT_TOP, is_unknown
-from accord.pipeline.model.readings import Reading
+from accord.pipeline.model.words import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ class AskedModel:
         if self.over_words:
             _ = self._expectant
         if self.is_sum:
-            _ = self._explainer, self.scorer.parts.encoding.readings
+            _ = self._explainer, self.scorer.parts.readings
 
     def about(self) -> Answer:
         """Return what the page offers of this model."""
@@ -129,11 +129,11 @@ class AskedModel:
         }
         if trained is None:
             return facts
-        if trained.is_in_one_folder:
-            about, text = read_json(trained.place / CONFIG), trained.place / "README.md"
+        if trained.is_exported:
+            about, text = read_json(trained.folder / CONFIG), trained.folder / "README.md"
             card = text.read_text(encoding="utf-8") if text.is_file() else ""
         elif "evaluate" in trained.folders:  # a model of a run: the card that an export would have
-            about = imported(DESCRIBE)(trained.folders, trained.name)
+            about = imported(DESCRIBE)(trained, trained.name)
             card = imported(CARD)(about)
         else:
             return facts
@@ -217,7 +217,7 @@ class AskedModel:
         for word in words[: MOST_OTHERS + 2]:
             number = self.scorer.id_of(word)
             # No lexicon knows a sentence end, but a guesser guesses.
-            found = [] if number == END_ID else self.scorer.parts.encoding.readings.of_word(number)
+            found = [] if number == END_ID else self.scorer.parts.readings.of_word(number)
             readings[word] = shown(found)
         return {"readings": readings}
 

@@ -34,8 +34,7 @@ from accord.pipeline.base.tables import with_seeds
 from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.catalogue import MissingData
 from accord.pipeline.data.fetch import fetch
-from accord.pipeline.model.earlier_models import check_start, start_artefact
-from accord.pipeline.model.find import RUNS
+from accord.pipeline.model.find import RUNS, find_start
 from accord.pipeline.run.pool import Shards, Workers
 from accord.pipeline.stages.stage import TRAIN, Job, Stage
 from accord.pipeline.stages.table import STAGES, check_names
@@ -207,7 +206,7 @@ class Run:
             }
         inputs = {above: self.artefacts[model, above] for above in stage.inputs}
         start = self.params(model, TRAIN).start if stage.starts else None
-        return inputs | ({START: start_artefact(start)} if start else {})
+        return inputs | ({START: find_start(start)} if start else {})
 
     def _reason(self, model: str, job: Job) -> str:
         """Return why a stage runs: what differs from the last time this run had it."""
@@ -298,7 +297,7 @@ def run_config(
     this = Run(config, Path(runs), shards, workers)
     this.check()
     for start in {sections["train"].start for sections in config.models.values()} - {None}:
-        check_start(start)
+        find_start(start)
     _fetch_missing(this, until)
     this.execute(until, frozenset(force))
     return this

@@ -10,6 +10,7 @@ later and are not known: training reads it as unknown, so the model learns how o
 """
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,6 @@ import pandas as pd
 
 from accord import lexicon
 from accord.errors import AccordError
-from accord.lexicon.chain import SAVED, save
 from accord.models.common.files import load_json
 from accord.pipeline.base.arrow import (
     Ranges,
@@ -32,6 +32,7 @@ from accord.pipeline.base.arrow import (
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import (
+    CHAIN,
     END,
     END_ID,
     MADE_OF,
@@ -46,14 +47,13 @@ from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.unknown_words import (
     WRITTEN,
     UnknownClasses,
-    load_chain,
-    read_chain,
     read_written,
-    save_chain,
-    save_hashes,
 )
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
+from accord.pipeline.model.endings import COLUMNS, ENDINGS, write_analysed
+from accord.pipeline.model.folder import ModelFolder, open_folder
+from accord.pipeline.model.words import ANALYSES, WORDS, save_analyses
 
 COUNTS = "counts.json"  # in a shard: how often each split has each word
 FEW = 0.4  # share of analysed words: French has more with any lexicon of its content words
@@ -129,6 +129,7 @@ def _look_up(
     analyses = chain.lookup(types["form"].tolist())
     if of_class is not None:
         analyses = _by_class(types, analyses, of_class)
+    write_analysed(types, analyses, chain, out)
     return types, analyses, suites
 
 
@@ -139,9 +140,9 @@ def _of_start(
 
     The column `start` has the word of the checkpoint that a word is read as, whose φ it has.
     """
-    start = inputs[START]
-    before = Vocabulary.load(start)
-    lowercase = _save_sources(start, len(before.unknown), out)
+    start = open_folder(inputs[START])
+    before, lowercase = start.vocabulary, start.lowercase
+    _save_sources(start, out)
     suites = _read_suites(params, lowercase)
     counted = texts.counts["train"], texts.sentences["train"]
     if params.protocol == "open":
@@ -152,26 +153,28 @@ def _of_start(
         types["start"] = [END_ID, *before.ids(types["form"].tolist()[1:])]
         share = _shares(types["form"], texts.counts, suites)
     _add_columns(types, params, inputs, texts, share, lowercase)
-    analyses = pd.read_parquet(start / "analyses.parquet")
+    analyses = start.analyses(COLUMNS)
     read_as = types["start"].rename("as").rename_axis("id").reset_index()
     of_types = read_as.merge(analyses, left_on="as", right_on="word")
-    return types, of_types.assign(word=of_types["id"])[analyses.columns], suites
+    analyses = of_types.assign(word=of_types["id"])[analyses.columns]
+    # A word that the checkpoint knows from its text alone stays outside the lexicon.
+    listed = np.array([start.words.is_listed(place) for place in start.words.place])
+    is_own = types["unknown"].to_numpy() == 0 if "unknown" in types else True
+    words = save_analyses(
+        out / ANALYSES, analyses, types, listed=(listed[types["start"]] & is_own).astype(np.uint8)
+    )
+    words.save(out / WORDS)
+    if (start.folder / ENDINGS).exists():
+        shutil.copy(start.folder / ENDINGS, out / ENDINGS)
+    return types, analyses, suites
 
 
-def _save_sources(start: Path, classes: int, out: Path) -> bool:
-    """Save the checkpoint's texts and lexicons, for later words; say whether words are lowercased.
-
-    Lexicons that lie where data do are hashed if they tell classes of unknown words apart.
-    """
-    about, chain = load_json(start / "config.json", dict), read_chain(start)
-    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
+def _save_sources(start: ModelFolder, out: Path) -> None:
+    """Save the names of the checkpoint's texts and lexicons."""
+    made_of = {key: start.config[key] for key in ("name", "corpora", "lexicons")}
     (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
-    save_chain(out, **chain)
-    if (start / SAVED).exists():
-        save(load_chain(start), out)
-    elif classes > 1:
-        save_hashes(out, chain["names"])
-    return chain["lowercase"]
+    lookup = {"names": start.lexicons, "lowercase": start.lowercase}
+    (out / CHAIN).write_text(json.dumps(lookup))
 
 
 def _beyond_start(
@@ -194,8 +197,7 @@ def _load_chain(params: AnalyseParams, lowercase: bool, out: Path) -> lexicon.Le
     """Load the lexicons and save the chain for later words; rows left out are reported."""
     named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
-    save_chain(out, **named, lowercase=lowercase)
-    save_hashes(out, params.lexicon)
+    (out / CHAIN).write_text(json.dumps({"names": params.lexicon, "lowercase": lowercase}))
     for skipped in chain.skipped:
         say(f"analyse: {skipped}")
     return chain

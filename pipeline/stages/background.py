@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.models.common.arrays import load_array
 from accord.models.common.registry import imported, outside_files, parted
 from accord.models.fine_tuning import adapted
 from accord.models.ngrams import discounted, groups_of
@@ -16,7 +15,7 @@ from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import load_spelling, save_spelling
+from accord.models.spelling.spelling import Spelling, save_spelling
 from accord.pipeline.base.artefact import Inputs, hash_of_file
 from accord.pipeline.base.names import (
     PRETRAINING,
@@ -28,6 +27,7 @@ from accord.pipeline.base.names import (
 )
 from accord.pipeline.config.sections import BackgroundParams
 from accord.pipeline.data.templates import factors_of
+from accord.pipeline.model.folder import ModelFolder, open_folder
 
 RAREST = 0.01  # per million: frequency of a word that the lexicon of frequencies lacks
 
@@ -36,8 +36,8 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     group, share = _groups(params, inputs, types), types["share"].to_numpy(np.float64)
     if START in inputs and "unknown" in types:
-        _save_prior(group, share, out)
-        _go_on(params, inputs[START], types, out)
+        np.save(out / "share.npy", share)
+        _adapt(params, open_folder(inputs[START]), types, out)
         return
     counts = types["count"].to_numpy(np.float64)
     share = share * _frequency(params, types)
@@ -50,7 +50,7 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     if PRETRAINING in types:  # whose words all have mass while it is read
         of_both = counts + types[PRETRAINING].to_numpy()
         np.save(out / PRETRAINING_MASS, discounted(of_both, group, np.ones_like(share)))
-    _save_prior(group, share, out)
+    np.save(out / "share.npy", share)
     about = _about(params)
     history, settings = parted(params.history)
     if kind == "ngram" and history == "factored":
@@ -74,12 +74,6 @@ def _groups(params: BackgroundParams, inputs: Inputs, types: pd.DataFrame) -> np
     return groups_of(params.share, counts, signature, unknown)
 
 
-def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
-    """Save the prior of n-grams, also for networks that are exported as n-grams."""
-    np.save(out / "group.npy", group)
-    np.save(out / "share.npy", share)
-
-
 def _about(params: BackgroundParams) -> dict[str, Any]:
     """The settings that training needs."""
     told = ("kind", "share", "order", "smoothing", "history", "pretraining")
@@ -87,21 +81,24 @@ def _about(params: BackgroundParams) -> dict[str, Any]:
     return {name: getattr(params, name) for name in told} | {"kind": kind, "settings": settings}
 
 
-def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:
-    """b and spelling of the initial checkpoint, adapted to the training text.
+def _adapt(params: BackgroundParams, start: ModelFolder, types: pd.DataFrame, out: Path) -> None:
+    """Write b and spelling of the initial checkpoint, adapted to the training text.
 
     A closed vocabulary has a b of its own instead: most of its unseen words are in the test, so
     that they are likelier than the checkpoint takes them to be.
     """
-    before = load_array(start / "b.npy")
     counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
-    np.save(out / "b.npy", adapted(before, counts, read_as))
+    np.save(out / "b.npy", adapted(start.mass(), counts, read_as))
     (out / "about.json").write_text(json.dumps(_about(params), indent=1))
-    spelling = load_spelling(start)
-    if isinstance(spelling, NGramSpelling):  # a network is not trained anew for a few words
-        once = types[read_as_unknown(types)]
-        classes = (once["unknown"] - UNKNOWN_ID).tolist()
-        spelling = spelling.with_words(once["form"].tolist(), classes)
+    spelled = np.zeros(len(types), np.int64)
+    spelled[: len(start.words)] = start.words.column("spelled")
+    if isinstance(start.spelling, NGramSpelling):  # a network is not trained anew for a few words
+        once = read_as_unknown(types).to_numpy()
+        spelled[once] = read_as[once] - UNKNOWN_ID + 1
+        spelling: Spelling = _learned(params, types, spelled, start.spelling.classes)
+    else:
+        spelling = start.spelling
+    np.save(out / "spelled.npy", spelled)
     save_spelling(spelling, out)
 
 
@@ -119,13 +116,21 @@ def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | fl
 
 def _learn_spelling(params: BackgroundParams, types: pd.DataFrame, out: Path) -> None:
     """Learn from words outside the lexicon that were seen once, or from all if there are none."""
-    written = types[~types["form"].map(is_special)]
-    outside = written[read_as_unknown(written)]
-    chosen = (outside if len(outside) else written).sort_values("form")
-    words, kinds = chosen["form"].tolist(), (chosen["unknown"] - UNKNOWN_ID).clip(lower=0).tolist()
+    written = ~types["form"].map(is_special).to_numpy()
+    outside = written & read_as_unknown(types).to_numpy()
+    kinds = (types["unknown"].to_numpy() - UNKNOWN_ID).clip(min=0)
+    spelled = np.where(outside if outside.any() else written, 1 + kinds, 0)
+    np.save(out / "spelled.npy", spelled)
     classes = int(types["unknown"].max()) - UNKNOWN_ID + 1
+    save_spelling(_learned(params, types, spelled, classes), out)
+
+
+def _learned(
+    params: BackgroundParams, types: pd.DataFrame, spelled: np.ndarray, classes: int
+) -> Spelling:
+    """Return a spelling model of the words that have a class."""
+    chosen = types["form"][spelled > 0].sort_values()
+    words, kinds = chosen.tolist(), (spelled[chosen.index] - 1).tolist()
     if params.spelling == "neural":
-        spelling = NeuralSpelling.learn(words, kinds, classes)
-    else:
-        spelling = NGramSpelling.learn(words, kinds, classes, params.spelling_order)
-    save_spelling(spelling, out)
+        return NeuralSpelling.learn(words, kinds, classes)
+    return NGramSpelling.learn(words, kinds, classes, params.spelling_order)

@@ -40,6 +40,7 @@ from accord.pipeline.data.subwords import Speller
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.data.word_vectors import word_classes
 from accord.pipeline.evaluation.suites import Pair, encode_suite
+from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.stages.corpus import label_numbers, label_values
 
 
@@ -72,7 +73,7 @@ def compute(params: EncodeParams, inputs: Inputs, out: Path, shards: Sequence[Pa
 
 def _encode(params: EncodeParams, inputs: Inputs, out: Path, shards: Sequence[Path]) -> None:
     """Give the words of all shards their ids."""
-    known = Vocabulary.load(inputs["analyse"], with_pretraining=True)
+    known = read_vocabulary(inputs["analyse"])
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     texts = splits(inputs["tokenise"])
     read_as = {"train": _as_trained(types)}

@@ -14,7 +14,6 @@ from accord.models.common.weights import load_weights
 from accord.models.data import Model, Sentences
 from accord.models.inference.torch_model import TorchModel
 from accord.models.softmax import SelfNormalised, SignatureOutput
-from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FIGURES, START_WEIGHTS
@@ -29,7 +28,7 @@ from accord.pipeline.evaluation.metrics import (
     measure_parts,
     training_figures,
 )
-from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.folder import open_folder
 from accord.pipeline.model.network import for_queries, load_trained
 
 
@@ -59,11 +58,11 @@ def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
 
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
-    encoding = FullEncoding(inputs)
-    network = load_trained(encoding)
-    model = for_queries(network, encoding)
+    folder = open_folder(inputs["train"])
+    network = load_trained(folder)
+    model, spelling = for_queries(network, folder), folder.spelling
     figures = {"train": training_figures(model, inputs["train"])}
-    encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
+    encoded = inputs["encode"]
     for split in held_out(encoded):
         figures[split], scored = measure(model, spelling, encoded, split)
         np.save(out / f"{split}.log_p.npy", scored.log_p.astype(np.float32))

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 
-from accord.models.common.files import load_json
-from accord.models.common.weights import load_tensors, save_tensors
+from accord.models.common.weights import save_tensors
 from accord.models.fine_tuning import of_words, rows_by_name, with_own_features
 from accord.models.phi import Features
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
-from accord.pipeline.base.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
+from accord.pipeline.base.names import DESCRIBED, END, NOT_TOP, START, START_WEIGHTS
 from accord.pipeline.config.sections import FeaturiseParams
 from accord.pipeline.data import word_vectors
 from accord.pipeline.data.templates import VECTORS, check, chosen, fill, known_names, sides
@@ -29,6 +29,7 @@ from accord.pipeline.data.word_vectors import (
     is_dense,
     spelled,
 )
+from accord.pipeline.model.folder import ModelFolder, open_folder
 
 OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
 
@@ -37,7 +38,7 @@ def compute(params: FeaturiseParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     if START in inputs:
-        built = _go_on(params, inputs[START], types, analyses, out)
+        built = _extend(params, open_folder(inputs[START]), types, analyses, out)
     else:
         built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
     built.phi.save(out / "phi.npz")
@@ -99,16 +100,20 @@ def build(
     return Built(of(predicted), psi, [*of_table, *of_dense])
 
 
-def _go_on(
-    params: FeaturiseParams, start: Path, types: pd.DataFrame, analyses: pd.DataFrame, out: Path
+def _extend(
+    params: FeaturiseParams,
+    start: ModelFolder,
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    out: Path,
 ) -> Built:
-    """Φ and Ψ of the initial checkpoint for the known words, and its weights.
+    """Return Φ and Ψ of the initial checkpoint for the known words, and write its weights.
 
     New words have the rows of their classes. A word that the text has often enough, and that has no
     feature of its own, has one more. A checkpoint without vectors may be given some. Weights of new
     features are zero before training.
     """
-    before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
+    before, phi, psi = start.feature_names, start.phi, start.psi
     of_form = "form=" + types["form"]
     own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
     words = np.flatnonzero(own)
@@ -117,7 +122,7 @@ def _go_on(
     dense = word_vectors.dense_rows(params.vectors, types, analyses) if params.vectors else None
     if dense:
         names += dense_names(dense)
-    weights = {name: tensor.float() for name, tensor in load_tensors(start / MODEL).items()}
+    weights = {name: torch.from_numpy(array) for name, array in start.weights().items()}
     save_tensors(rows_by_name(weights, before, names), out / START_WEIGHTS)
 
     def grown(features: Features, side: Sequence[str] | None) -> Features:
@@ -128,8 +133,7 @@ def _go_on(
             features = features.with_vectors(dense.vectors, dense.row)
         return replace(features, feature_count=len(names))  # some of which no word may have
 
-    psi = start / "psi.npz"
-    psi = grown(Features.load(psi), params.read) if psi.exists() else None
+    psi = None if psi is None else grown(psi, params.read)
     return Built(grown(phi, params.predict), psi, names)
 
 

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from accord.models.common.files import load_json
-from accord.models.recipe import Recipe
-from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.ask import explain_page
 from accord.pipeline.base.artefact import Artefact, Inputs
 from accord.pipeline.base.figures import (
@@ -22,7 +19,7 @@ from accord.pipeline.base.figures import (
     save,
 )
 from accord.pipeline.base.messages import say
-from accord.pipeline.base.names import FACTORS, RECIPE
+from accord.pipeline.base.names import FACTORS
 from accord.pipeline.base.tables import by_seed, html_page, html_table, markdown
 from accord.pipeline.config.sections import ReportParams
 from accord.pipeline.evaluation import comparison
@@ -36,6 +33,7 @@ from accord.pipeline.evaluation.comparison import (
     read_epochs,
     test_splits,
 )
+from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.stages.table import STAGES
 
 REPORT = STAGES["report"]
@@ -213,9 +211,8 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
         return {each: inputs[f"{model}/{each}"] for each in REPORT.inputs}
 
     for model in reversed(models):
-        recipe = Recipe(**load_json(inputs[f"{model}/train"] / RECIPE, dict))
-        of_subwords = count_subwords(inputs[f"{model}/encode"])  # which have no features
-        if recipe.is_log_linear and not of_subwords:
+        folder = ModelFolder(inputs[f"{model}/train"])
+        if folder.recipe.is_log_linear and not folder.subwords:  # which have no features
             same = [
                 each for each in models if of_model(each)["analyse"] == of_model(model)["analyse"]
             ]

@@ -16,10 +16,12 @@ from accord.models.log import CURVE, PHASE_CURVES
 from accord.models.recipe import Recipe
 from accord.pipeline.base.artefact import Artefact, Inputs, hash_of_file, name_of
 from accord.pipeline.base.messages import short_names
-from accord.pipeline.base.names import RECIPE
+from accord.pipeline.base.names import CONFIG
 from accord.pipeline.base.store import Store
 from accord.pipeline.data.encoded import READ_BY_TRAINING
-from accord.pipeline.model.earlier_models import files_of_teachers
+from accord.pipeline.model.find import find_teachers
+from accord.pipeline.model.folder import FEATURES
+from accord.pipeline.model.words import WORDS
 
 
 def _reads_no_files(params: Any) -> Sequence[Path]:
@@ -145,7 +147,8 @@ def _hashes(files: Iterable[Path]) -> dict[str, str]:
 
 def _files_of_training(recipe: Recipe) -> list[Path]:
     """List the files of parts of other packages, and of teachers."""
-    return [*outside_files(recipe), *files_of_teachers(recipe, READ_BY_TRAINING)]
+    teachers = [model for name in recipe.teachers.models for model in find_teachers(name)]
+    return [*outside_files(recipe), *(model.folder / CONFIG for model in teachers)]
 
 
 TRAIN = Stage(
@@ -154,14 +157,18 @@ TRAIN = Stage(
     inputs=READ_BY_TRAINING,
     outputs={
         WEIGHTS: "the best weights",
-        RECIPE: "how the network is built and was trained",
+        CONFIG: "how the network is built and was trained, and the hash of every file of the model",
+        WORDS: "the known words with their counts, signatures and b",
+        FEATURES: "Φ and Ψ by signature, the names of features",
+        "text-*.npz": "the text that b is counted on, if b is n-grams",
+        "*": "analyses, spelling and others, as the stages above wrote them",
         CURVE: "losses and speed by epoch",
         **{curve: f"the same of the phase {name}" for name, curve in PHASE_CURVES.items()},
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,
     computed_by="accord.pipeline.stages.train:compute",
-    version=3,
+    version=4,
     files=_files_of_training,
     resumes=True,
 )

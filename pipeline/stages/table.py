@@ -16,11 +16,9 @@ from accord.lexicon.chain import files as lexicon_files
 from accord.lexicon.index import Report
 from accord.lexicon.tables import read_table
 from accord.models.common.checks import expect, nearest
-from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
-from accord.models.log import CURVE, PHASE_CURVES
 from accord.models.parts import BACKGROUNDS
-from accord.models.spelling.subwords import COUNTS, SPELLER
+from accord.models.spelling.subwords import COUNTS
 from accord.pipeline.base.names import (
     ABOUT,
     DESCRIBED,
@@ -28,7 +26,6 @@ from accord.pipeline.base.names import (
     FIGURES,
     MADE_OF,
     PRETRAINING_MASS,
-    RECIPE,
     START_WEIGHTS,
 )
 from accord.pipeline.config.sections import (
@@ -157,14 +154,17 @@ STAGES = _by_name(
             "types.parquet": "the known words and their counts; ids are positions in it",
             "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
             "coverage.csv": "types and counted tokens that each lexicon answered for",
-            "lexicon*": "the chain of lexicons for words met later, and their hashes",
+            "words.npz": "the known words as a model has them",
+            "analyses.npz": "their analyses as a model has them",
+            "endings.npz": "the endings that tell classes of unknown words apart",
+            "lexicon.json": "the lexicons that words were looked up in",
             MADE_OF: "the initial checkpoint, if there is one: its name and its sources",
             "*.suite.parquet": "the pairs of each agreement suite",
         },
         params=AnalyseParams,
         computed_by="accord.pipeline.stages.analyse:compute",
         sharded=True,
-        version=3,
+        version=4,
         files=_files_of_lexicons_and_suites,
         starts=True,
         check=_check_lexicon,
@@ -199,16 +199,17 @@ STAGES = _by_name(
         outputs={
             "b.npy": "the prior mass of each word",
             PRETRAINING_MASS: "the prior mass while the text of corpus.pretraining is read",
-            "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
             "share.npy": "the share of each word in its group's mass for unseen words",
             "about.json": "the kind of background, from which training counts its n-grams",
             "factors.npz": "the factors of each word, where n-grams back off over them",
             "ngrams.npz": "the n-grams of an ARPA file for the known words",
+            "topics.json": "the listed words of each label, where b is by label",
             "spelling.*": "the spelling model of an open vocabulary",
+            "spelled.npy": "the class, from 1, of each word that it was learned from; else 0",
         },
         params=BackgroundParams,
         computed_by="accord.pipeline.stages.background:compute",
-        version=2,
+        version=3,
         files=_files_of_ngrams,
         starts=True,
         audited={
@@ -218,7 +219,10 @@ STAGES = _by_name(
     Stage(
         name="encode",
         help="turns words into ids",
-        inputs={"tokenise": (), "analyse": ("types.parquet", "lexicon*", "*.suite.parquet")},
+        inputs={
+            "tokenise": (),
+            "analyse": ("types.parquet", "*.npz", "lexicon.json", "*.suite.parquet"),
+        },
         outputs={
             "*.ids.npy": "the ids of each split, END after every sentence",
             "*.lengths.npy": "the length of each sentence, END included",
@@ -239,17 +243,16 @@ STAGES = _by_name(
         params=EncodeParams,
         computed_by="accord.pipeline.stages.encode:compute",
         sharded=True,
-        version=2,
+        version=3,
     ),
     TRAIN,
     Stage(
         name="evaluate",
         help="scores the validation and test sentences, and judges the agreement suites",
         inputs={
-            "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),
+            "train": (),
             "encode": (),
-            "featurise": ("phi.npz", "psi.npz", "letters.npy", DESCRIBED, START_WEIGHTS),
-            "background": (),
+            "featurise": (START_WEIGHTS,),
         },
         outputs={
             FIGURES: "every metric of every split, every source in it, and every suite",
@@ -259,7 +262,7 @@ STAGES = _by_name(
         },
         params=EvaluateParams,
         computed_by="accord.pipeline.stages.evaluate:compute",
-        version=2,
+        version=3,
         files=_files_of_metrics,
     ),
     Stage(
@@ -267,12 +270,12 @@ STAGES = _by_name(
         help="gathers tables, figures and one page",
         inputs={
             "evaluate": (FIGURES, "*.log_p.npy"),
-            "train": ("curve.csv", RECIPE, WEIGHTS),
-            "analyse": ("coverage.csv", "types.parquet", "lexicon*"),
-            # What a model is loaded from, and the sentences that it explains.
-            "featurise": (),
-            "background": (),
-            "encode": ("train.ids.npy", *(f"*.{part}" for part in SAME_TEXT), SPELLER, SIZES),
+            "train": (),
+            "analyse": ("coverage.csv", "types.parquet"),
+            "featurise": ("names.json",),
+            "background": ("about.json",),
+            # The texts that are compared, and the sentences that a model explains.
+            "encode": (*(f"*.{part}" for part in SAME_TEXT), SIZES),
             "tokenise": ("valid.arrow",),
         },
         outputs={
@@ -286,7 +289,7 @@ STAGES = _by_name(
         },
         params=ReportParams,
         computed_by="accord.pipeline.stages.report:compute",
-        version=6,
+        version=7,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),

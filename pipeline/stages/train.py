@@ -3,22 +3,24 @@
 This file and what it imports need only torch, numpy and safetensors: prepared data trains anywhere.
 """
 
-import json
 import shutil
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from accord.errors import AccordError
 from accord.models.background import FOLDS, Background
+from accord.models.common.arrays import load_array
 from accord.models.common.device import choose_device
 from accord.models.common.files import WEIGHTS
 from accord.models.common.schema import Range
-from accord.models.common.weights import load_weights, parameters_of, save_tensors
+from accord.models.common.weights import load_tensors, load_weights, parameters_of, save_tensors
 from accord.models.data import Sentences
 from accord.models.distillation import Distillation
 from accord.models.gpu import processes
@@ -31,46 +33,82 @@ from accord.models.regularisers import LossTerm
 from accord.models.train import Trainer
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
-from accord.pipeline.base.names import PRETRAINING, RECIPE, START_WEIGHTS
-from accord.pipeline.data.encoded import read_text
-from accord.pipeline.model.earlier_models import check_same_words, find_teachers
-from accord.pipeline.model.encoding import FullEncoding
-from accord.pipeline.model.network import (
-    build,
-    build_pretraining,
-    expect_pretraining,
-    for_queries,
-    load_trained,
-    training_text,
+from accord.pipeline.base.names import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
+from accord.pipeline.data.encoded import read_text, weighted
+from accord.pipeline.model.find import find_teachers
+from accord.pipeline.model.folder import (
+    ModelFolder,
+    open_folder,
+    prepare,
+    write_config,
+    write_prepared,
 )
+from accord.pipeline.model.network import build, build_pretraining, for_queries, load_trained
 
 PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
-    if processes.is_first():
-        _write_recipe(recipe, out)
+    """Write the folder of a model, and train it there."""
     train, valid = training_text(recipe, inputs), read_text(inputs["encode"], "valid")
+    pretraining = read_pretraining(recipe, inputs)
+    start = inputs["featurise"] / START_WEIGHTS
+    initial = load_tensors(start) if start.exists() else None
+    config = prepare(recipe, inputs)
+    texts = [train]
+    if config["background"]["pretraining"]:
+        texts.append(pretraining.expected("background.pretraining"))
+    if processes.is_first():
+        write_prepared(config, inputs, texts, out)
+    processes.total(0)  # the others wait until the folder is written
+    folder = ModelFolder(out, config)
     if recipe.text == "backward":
         train, valid = train.backwards(), valid.backwards()
     torch.manual_seed(recipe.seed)
     began = time.monotonic()
-    model = build(recipe, inputs, FOLDS)
+    training = Training(recipe, folder, texts, train, valid, pretraining)
+    model = training.build(recipe)
     is_counted = isinstance(model, Background)
     if not is_counted and recipe.solver == "gradient":
-        _train(model, Training(recipe, inputs, train, valid), out)
+        _train(model, training, initial, out)
     elif processes.is_first():
         if not is_counted:
             model.to(choose_device(recipe.device)).eval()
             SOLVERS.make(recipe.solver, model, train, valid, recipe.seed, say)
         _keep(model, train, valid, time.monotonic() - began, out)
+    if processes.is_first():
+        write_config(config, out)
 
 
-def _write_recipe(recipe: Recipe, out: Path) -> None:
-    kept = asdict(recipe)
-    names = [Path(teacher).name for teacher in recipe.teachers.models]  # no paths of this machine
-    kept["teachers"]["models"], kept["start"] = names, None
-    (out / RECIPE).write_text(json.dumps(kept, indent=1))
+def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
+    """Read the text for training and for counting n-grams: all but the fold that is left out."""
+    text = read_text(inputs["encode"], "train")
+    if recipe.source_weights:
+        text = weighted(text, inputs["encode"], recipe.source_weights)
+    return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """The text of corpus.pretraining and b while it is read, if there is one."""
+
+    text: Sentences | None = None
+    mass: np.ndarray | None = None
+
+    def expected(self, key: str) -> Sentences:
+        """Return the text, which a key of the configuration needs."""
+        if self.text is None:
+            raise AccordError(f"{key} expects a text; set corpus.pretraining")
+        return self.text
+
+
+def read_pretraining(recipe: Recipe, inputs: Inputs) -> Pretraining:
+    """Read the text of corpus.pretraining and its b."""
+    if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
+        return Pretraining()
+    mass = inputs["background"] / PRETRAINING_MASS
+    text = read_text(inputs["encode"], PRETRAINING)
+    return Pretraining(text, load_array(mass) if mass.exists() else None)
 
 
 @dataclass(frozen=True)
@@ -78,13 +116,15 @@ class Training:
     """A training by gradients, with the data that phases need."""
 
     recipe: Recipe
-    inputs: Inputs
+    folder: ModelFolder
+    texts: Sequence[Sentences]  # that b is counted on
     train: Sentences
     valid: Sentences
+    pretraining: Pretraining
 
     def build(self, recipe: Recipe) -> LanguageModel:
-        """An untrained model of another recipe over the same words."""
-        return build(recipe, self.inputs, FOLDS)
+        """Return an untrained model of a recipe over the same words."""
+        return build(recipe, self.folder, self.texts, FOLDS)
 
     def fit(
         self,
@@ -116,17 +156,21 @@ class Training:
         trainer.fit(text, self.valid, goes_on)
 
 
-def _train(model: LanguageModel, training: Training, out: Path) -> None:
-    """By gradients: the phases that come first, if there are any, and the training itself."""
+def _train(
+    model: LanguageModel, training: Training, initial: dict[str, Tensor] | None, out: Path
+) -> None:
+    """Train by gradients: first the phases, if there are any, then the training itself.
+
+    `initial` are the weights of an initial checkpoint.
+    """
     recipe, text = training.recipe, training.train
     if not processes.total(processes.is_first() and (out / CURVE).exists()):
         for name, settings in recipe.phases.items():
             text = PHASES.make({"kind": name, **settings}, model, training, out / name) or text
-    start = training.inputs["featurise"] / START_WEIGHTS
-    if start.exists():
-        load_weights(model, start)
-    terms = distillation(recipe, training.inputs, model, is_training_text=True)
-    training.fit(model, recipe, text, out, terms, goes_on=start.exists())
+    if initial is not None:
+        load_weights(model, initial)
+    terms = distillation(recipe, training.folder, model, is_training_text=True)
+    training.fit(model, recipe, text, out, terms, goes_on=initial is not None)
     if processes.is_first():
         for name in recipe.phases:
             _keep_curve(out / name, out / f"{name}.csv")
@@ -154,17 +198,16 @@ def pretrain(
 
     While that text is read b is one of its words, which the corpus need not have.
     """
-    recipe, inputs = training.recipe, training.inputs
-    expect_pretraining(f"train.phases.pretraining.use: {use}", inputs)
-    text = read_text(inputs["encode"], PRETRAINING)
+    recipe, folder = training.recipe, training.folder
+    text = training.pretraining.expected(f"train.phases.pretraining.use: {use}")
     first = replace(recipe.unfitted(), epochs=epochs, batch=recipe.batch * PRETRAINING_BATCH)
-    reading = build_pretraining(recipe, inputs)
+    reading = build_pretraining(recipe, folder, training.pretraining.mass)
     is_background = use == "background"
     later = model.output.background.model if is_background else model
     load_weights(reading, parameters_of(later))
     terms = []
     if not is_background:
-        terms = distillation(recipe, inputs, reading, is_training_text=False)
+        terms = distillation(recipe, folder, reading, is_training_text=False)
     training.fit(reading, first, text, out, terms)
     load_weights(later, parameters_of(reading))
 
@@ -186,31 +229,41 @@ def _keep(
 
 
 def distillation(
-    recipe: Recipe, inputs: Inputs, model: LanguageModel, is_training_text: bool
+    recipe: Recipe, folder: ModelFolder, model: LanguageModel, is_training_text: bool
 ) -> list[Distillation]:
-    """The term that draws a model towards its teachers, if it has some."""
+    """Return the term that draws a model towards its teachers, if it has some."""
     if not recipe.teachers.models:
         return []
 
     def load() -> list[LanguageModel]:
         device = model.embedding.weight.device
-        return [each.to(device) for each in _teachers(recipe.teachers.models, inputs)]
+        return [teacher.to(device) for teacher in _teachers(recipe.teachers.models, folder)]
 
     return [Distillation(recipe, load, is_training_text)]
 
 
-def _teachers(names: Iterable[str], inputs: Inputs) -> list[LanguageModel]:
+def _teachers(names: Iterable[str], student: ModelFolder) -> list[LanguageModel]:
     loaded = []
     for name in names:
         for found in find_teachers(name):
-            check_same_words(name, found, inputs)
-            encoding = FullEncoding(found.folders, found.weights.name)
-            teacher = load_trained(encoding, FOLDS)
-            reads_words = not encoding.subwords and encoding.recipe.text != "backward"
-            if not reads_words or not isinstance(teacher, LanguageModel):
+            folder = open_folder(found.folder)
+            if not has_same_words(folder, student):
+                raise AccordError(
+                    f"train.teachers: expected a model over the same words with the same ids; "
+                    f"{name} has others"
+                )
+            teacher = load_trained(folder, FOLDS)
+            if not folder.reads_words or not isinstance(teacher, LanguageModel):
                 raise AccordError(
                     f"train.teachers: expected networks over words, {name} has a "
-                    f"{type(for_queries(teacher, encoding)).__name__}"
+                    f"{type(for_queries(teacher, folder)).__name__}"
                 )
             loaded.append(teacher)
     return loaded
+
+
+def has_same_words(one: ModelFolder, other: ModelFolder) -> bool:
+    """Return whether ids mean the same words in two models."""
+    return np.array_equal(one.words.place, other.words.place) and (
+        one.words.forms.letters == other.words.forms.letters
+    )

@@ -26,7 +26,7 @@ from accord.pipeline.base.messages import track
 from accord.pipeline.base.names import START, is_special
 from accord.pipeline.config.configuration import Sections, checked_sections
 from accord.pipeline.data.unknown_words import WRITTEN
-from accord.pipeline.model.earlier_models import start_artefact
+from accord.pipeline.model.find import find_start
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA
 
@@ -142,7 +142,7 @@ def _again(
     shared = scratch / made["analyse"].name / missing
     folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
     if start := sections["train"].start:
-        folders[START] = start_artefact(start).folder
+        folders[START] = find_start(start).folder
     analyse = STAGES["analyse"].compute
     if not shared.exists():
         for stage in ("tokenise", "vocabulary"):

@@ -17,7 +17,6 @@ from accord.models.mixture import (
     stacked_distributions,
 )
 from accord.pipeline.base.messages import say, track
-from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study.scored_models import Scored, check_same_text, find, named
 
@@ -166,7 +165,7 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
 
 
 def _with_distributions(model: Scored) -> Model:
-    loaded = load_inference(FullEncoding(model.folders))
+    loaded = load_inference(model.opened)
     if not hasattr(loaded, "log_distributions"):
         raise AccordError(
             f"'{model.name}' spells words in subwords: expected distributions over all words for a "

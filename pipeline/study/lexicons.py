@@ -259,8 +259,8 @@ def _params(scorer: Scorer) -> FeaturiseParams:
     trained = scorer.trained
     if trained is None or trained.kind == "arpa":
         raise AccordError("expected a model with features of a lexicon, such as the bundled model")
-    if (trained.place / CONFIG).is_file():
-        told = read_json(trained.place / CONFIG)["params"]["featurise"]
+    if trained.is_exported:
+        told = read_json(trained.folder / CONFIG)["params"]["featurise"]
     else:
         told = FinishedRun.read(trained.place).params[trained.name]["featurise"]
     templates = [each for each in of_analyses(told["templates"]) if "source" not in each]

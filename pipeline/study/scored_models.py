@@ -1,7 +1,8 @@
-"""Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
+"""Models of a run that have scored their splits, as RUN/MODEL."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.arrays import load_array
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.base.messages import short_names
 from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.base.tables import without_seed
@@ -22,6 +22,7 @@ from accord.pipeline.data.encoded import (
 )
 from accord.pipeline.model import find as resolve
 from accord.pipeline.model.find import TrainedModel
+from accord.pipeline.model.folder import ModelFolder, open_folder
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,21 @@ class Scored(TrainedModel):
     def told_apart(self, split: str) -> Sentences:
         """The sentences with a distinct number for each word that is only spelled."""
         sentences = self.sentences(split)
-        spelling = load_spelling(self.folders["background"])
-        if spelling is None:
+        words = self.opened.words
+        if not words.unknown:
             return sentences
-        is_spelled = np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
-        numbers = self.words + read_forms(self.folders["encode"], split).positions
+        is_spelled = np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + len(words.unknown)))
+        numbers = len(words) + read_forms(self.folders["encode"], split).positions
         return Sentences(np.where(is_spelled, numbers, sentences.ids), sentences.lengths)
 
     @property
     def words(self) -> int:
         """How many words the vocabulary has."""
-        return len(load_array(self.folders["background"] / "b.npy", mapped=True))
+        return len(self.opened.words)
+
+    @cached_property
+    def opened(self) -> ModelFolder:
+        return open_folder(self.folder)
 
 
 def find(name: str) -> list[Scored]:
@@ -114,7 +119,7 @@ def named(models: Sequence[Scored]) -> dict[str, Scored]:
 
 def is_scored(place: str) -> bool:
     """Whether this names trained models, not a configuration to train."""
-    return resolve.holds_models(Path(place)) or resolve.holds_models(Path(place).parent)
+    return resolve.is_run(Path(place)) or resolve.is_run(Path(place).parent)
 
 
 def check_same_text(models: Sequence[Scored]) -> None:

@@ -24,5 +24,5 @@ def refused(folder: Path, sentence: str, *said: str) -> None:
     assert isinstance(told.exception, SystemExit), told.exception
     assert "perplexity" not in told.stdout
     for each in said:
-        assert each in told.stderr
+        assert each in told.stderr, told.stderr
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB

@@ -21,33 +21,18 @@ TOLD = (
     LookupError,
     FloatingPointError,
 )  # told in a line
-FILES = (
-    *("recipe.json", "about.json", "lexicon.json", "spelling.json", "names.json"),
-    *("phi.npz", "b.npy", "model.safetensors", "types.parquet"),
-)
-COMPACT = (
-    *("recipe.json", "about.json", "lexicon.json", "names.json", "words.npz", "readings.npz"),
-    *("phi.compact.npz", "letters.npz", "model-00001-of-00001.safetensors"),
-)
+FILES = ("words.npz", "analyses.npz", "features.npz", "spelling.npz", "model.safetensors")
 SENTENCE = "Le zyglotron dort."
 
 
 @pytest.fixture(scope="module")
-def exported(tiny_run, tmp_path_factory) -> dict[bool, Path]:
-    """The model's folder in both forms, compact or not."""
-    folder = tmp_path_factory.mktemp("folders")
-    return {
-        form: accord.export(tiny_run.folder, "ll-rnn", folder / name, compact=form)
-        for form, name in ((False, "whole"), (True, "small"))
-    }
+def exported(tiny_run, tmp_path_factory) -> Path:
+    return accord.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("folders") / "whole")
 
 
-@pytest.mark.parametrize(
-    ("name", "compact"), [*((name, False) for name in FILES), *((name, True) for name in COMPACT)]
-)
+@pytest.mark.parametrize("name", FILES)
 @CASES
-def test_damaged_folders(cases, name, compact, exported, tmp_path):
-    exported = exported[compact]
+def test_damaged_folders(cases, name, exported, tmp_path):
     folder = shutil.copytree(exported, tmp_path / "model")
     about = read_json(folder / "config.json")
     told = 0

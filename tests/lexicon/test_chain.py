@@ -11,7 +11,7 @@ from plug_in_cases import install
 
 from accord import lexicon
 from accord.lexicon import Analysis, LexiconError
-from accord.lexicon.chain import open_saved, plug_in_file, save
+from accord.lexicon.chain import plug_in_file
 
 ROOT = Path(__file__).parents[2]
 FIRST = (
@@ -189,20 +189,3 @@ def test_the_plug_in_of_the_contributing_guide_is_whole(tmp_path):
         check=True,
     )
     assert asked.stdout.strip() == "NOUN"
-
-
-ASKED = ["petite", "Les", "1999", "blouguettes", "zyglotronnaient", "Zorglub", "du"]
-
-
-@pytest.mark.parametrize(
-    "names", [["tiny"], ["closed", "tiny"], ["closed", "tiny", "guesser"], ["tiny", "guesser"]]
-)
-@pytest.mark.parametrize("lowercase", [False, True])
-def test_a_saved_chain_answers_as_before_also_for_what_it_has_to_guess(tmp_path, names, lowercase):
-    chain = lexicon.load(names, folder=None, lowercase=lowercase)
-    save(chain, tmp_path)
-    opened = open_saved(tmp_path)
-    assert opened.name == chain.name
-    assert opened.licence == chain.licence
-    assert all(opened.analyses(word) == chain.analyses(word) for word in ASKED)
-    assert opened.lookup(ASKED).equals(chain.lookup(ASKED))

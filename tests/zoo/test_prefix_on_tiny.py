@@ -7,11 +7,11 @@ import pytest
 import torch
 
 import accord
-from accord.models.common.files import load_json
 from accord.models.common.registry import trust_files
 from accord.models.log_linear import Described, OutputContext
 from accord.models.parts import OUTPUTS
 from accord.pipeline.data.encoded import read_text
+from accord.pipeline.model.network import load_trained
 from accord.zoo.prefix import PREFIX_FEATURES
 
 MODEL_PAGE = Path(__file__).parents[2] / "docs" / "model.md"
@@ -27,10 +27,10 @@ def layer_and_text(tiny_run, tmp_path_factory):
     file.write_text(lines, encoding="utf-8")
     choice = {"kind": "prefix-features", "features": f"{file}:features"}
     trust_files(choice)
-    parts = accord.load(tiny_run.folder, "ll-rnn").parts
-    background = parts.model.network.output.background
-    names = load_json(parts.artefacts["featurise"] / "names.json", list)
-    described = Described(parts.vocabulary.forms, names)
+    scorer = accord.load(tiny_run.folder, "ll-rnn")
+    parts = scorer.parts
+    background = load_trained(parts).output.background
+    described = Described(list(parts.vocabulary.forms), parts.feature_names)
     given = OutputContext(
         "", parts.features.phi, background, 6, None, None, described=lambda: described
     )
@@ -39,7 +39,7 @@ def layer_and_text(tiny_run, tmp_path_factory):
     with torch.no_grad():
         for weight in layer.parameters():
             weight.copy_(torch.randn(weight.shape, dtype=torch.float64) / 4)
-    text = read_text(parts.artefacts["encode"], "test").part(0, 12)
+    text = read_text(scorer.trained.folders["encode"], "test").part(0, 12)
     return layer, text, PREFIX_FEATURES[f"{file}:features"]
 
 

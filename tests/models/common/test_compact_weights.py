@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accord.models.common import arrays
-from accord.models.common.arrays import load_compact, packed, save_shards, unpacked
+from accord.models.common.arrays import load_model, packed, save_shards, unpacked
 
 
 def weights() -> arrays.Weights:
@@ -16,7 +16,7 @@ def weights() -> arrays.Weights:
 def test_what_is_read_back_is_what_was_packed(tmp_path):
     kept = packed(weights(), int8=True)
     save_shards(kept, tmp_path)
-    again = load_compact(tmp_path)
+    again = load_model(tmp_path)
     assert {name: value.dtype for name, value in again.items()} == dict.fromkeys(
         weights(), np.float32
     )
@@ -46,7 +46,7 @@ def test_older_folders_with_few_matrices_in_int8_are_read(tmp_path):
     given = {**weights(), "recurrent": weights()["matrix"]}
     kept = {**int8, "recurrent": half["matrix"]}  # as the bundled model has them
     save_shards(kept, tmp_path)
-    for name, value in load_compact(tmp_path).items():
+    for name, value in load_model(tmp_path).items():
         step = np.abs(given[name]).max() / (127 if name == "matrix" else 1000)
         np.testing.assert_allclose(value, given[name], atol=step)
 
@@ -57,8 +57,8 @@ def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, mon
     kept = packed(weights(), int8=False)
     paths = save_shards(kept, tmp_path)
     assert len(paths) > 3 and all(path.stat().st_size <= 6000 for path in paths)
-    again = load_compact(tmp_path)
+    again = load_model(tmp_path)
     assert all(np.array_equal(again[name], value) for name, value in unpacked(kept).items())
     paths[1].unlink()
     with pytest.raises(ValueError, match="expected all shards of a model"):
-        load_compact(tmp_path)
+        load_model(tmp_path)

@@ -1,5 +1,6 @@
 """A loaded model answers by itself what the functions answer of it."""
 
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from accord.pipeline.ask.scorer import ANSWERS, Scorer
 from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.correct.correct import corrections
 from accord.pipeline.evaluation.suites import read_suite
-from accord.pipeline.model.parts import Parts
+from accord.pipeline.model.network import load_inference
 from accord.pipeline.page.answers import Models
 from accord.pipeline.study.agreement import accuracy, groups, judged
 
@@ -114,7 +115,9 @@ TEXT = "Les petites filles que le voisin connaît mangent une zyglotte. Il pleut
 @pytest.fixture(scope="module")
 def by_both(french) -> tuple[Scorer, Scorer]:
     """The bundled model by numpy and the same files by torch."""
-    return french, Scorer(Parts(french.parts.encoding, is_exported=False), french.trained)
+    by_torch = copy(french)
+    by_torch.model = load_inference(french.parts)
+    return french, by_torch
 
 
 def of_page(scorer: Scorer) -> list[dict]:

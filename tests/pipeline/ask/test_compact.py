@@ -1,4 +1,4 @@
-"""A compact export: the same model in few bytes, within the precision that it states."""
+"""The folder of a model: its words and readings are those of the stages; rounding moves little."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import torch
 from typer.testing import CliRunner
 
 import accord
+from accord import lexicon
 from accord.models.common.weights import load_tensors
 from accord.models.data import Sentences
 from accord.pipeline.ask.explain import Explainer
@@ -17,10 +18,13 @@ from accord.pipeline.ask.reader import expect
 from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.cli.main import app
+from accord.pipeline.data.catalogue import folder_of
+from accord.pipeline.data.unknown_words import UnknownClasses
+from accord.pipeline.data.vocabulary import NamedFeatures
 from accord.pipeline.model import export as compact_export
-from accord.pipeline.model.encoding import FullEncoding
-from accord.pipeline.model.network import load_inference, load_trained
-from accord.pipeline.model.readings import Reading
+from accord.pipeline.model.endings import read_vocabulary
+from accord.pipeline.model.network import load_inference
+from accord.pipeline.model.words import Reading
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = [
@@ -70,40 +74,50 @@ def test_scores_are_those_of_the_whole_model_within_the_precision(whole, small):
     assert any(w.spelled for words in small.score_all(SENTENCES) for w in words)
 
 
-def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(whole, small):
-    assert list(small.vocabulary.forms) == whole.vocabulary.forms
-    assert dict(small.vocabulary.known) == whole.vocabulary.known
-    assert small.vocabulary.unknown == whole.vocabulary.unknown
-    ours, theirs = small.parts.features, whole.parts.features
+def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(run, small):
+    made = {stage: artefact.folder for (_, stage), artefact in run.artefacts.items()}
+    types = pd.read_parquet(made["analyse"] / "types.parquet")
+    chain = read_vocabulary(made["analyse"])
+    assert list(small.vocabulary.forms) == types["form"].tolist() == chain.forms
+    assert dict(small.vocabulary.known) == chain.known
+    assert small.vocabulary.unknown == chain.unknown
+    ours, theirs = small.parts.features, NamedFeatures.load(made["featurise"])
     assert ours.names == theirs.names
     for name in ("indptr", "indices", "values", "signature"):
         np.testing.assert_array_equal(getattr(ours.phi, name), getattr(theirs.phi, name))
-    mass = np.load(whole.parts.artefacts["background"] / "b.npy")
-    np.testing.assert_array_equal(small.parts.encoding.mass(), mass)
-    ours, theirs = (each.parts.analyses(COLUMNS) for each in (small, whole))
+    mass = np.load(made["background"] / "b.npy")
+    np.testing.assert_array_equal(small.parts.mass(), mass)
+    ours, theirs = (
+        small.parts.analyses(COLUMNS),
+        pd.read_parquet(made["analyse"] / "analyses.parquet"),
+    )
     texts = dict.fromkeys(("lemma", "upos", "feats", "source"), object)
-    pd.testing.assert_frame_equal(ours.astype(texts), theirs.astype(texts))
+    pd.testing.assert_frame_equal(ours.astype(texts), theirs[COLUMNS].astype(texts))
 
 
-def test_readings_that_are_looked_up_one_by_one_are_those_of_the_table(whole, small):
-    table, forms = whole.parts.analyses(COLUMNS), whole.vocabulary.forms
-    packed, tabled = (each.parts.encoding.readings for each in (small, whole))
-    for readings in (packed, tabled):
-        for form, number in [*whole.vocabulary.known.items()][::40]:
-            own = table[table["word"] == number][[*Reading._fields]]
-            expected = [*own.itertuples(index=False, name=None)]
-            assert readings.of_form(form) == readings.of_word(number) == expected
-        for lemma in [*filter(None, table["lemma"].astype(str).unique()[::25]), "être", "xyzzy"]:
-            words = table["word"][table["lemma"].astype(str) == lemma].unique()
-            assert readings.forms_of(lemma) == sorted(forms[word] for word in words)
-    assert packed.of_form("xyzzy") == tabled.of_form("xyzzy") == []
+def test_readings_that_are_looked_up_one_by_one_are_those_of_the_table(small):
+    table, forms = small.parts.analyses(COLUMNS), small.vocabulary.forms
+    readings = small.parts.readings
+    for form, number in [*small.vocabulary.known.items()][::40]:
+        rows = table[table["word"] == number][[*Reading._fields]]
+        expected = [*rows.itertuples(index=False, name=None)]
+        assert readings.of_form(form) == readings.of_word(number) == expected
+    for lemma in [*filter(None, table["lemma"].astype(str).unique()[::25]), "être", "xyzzy"]:
+        words = table["word"][table["lemma"].astype(str) == lemma].unique()
+        assert readings.forms_of(lemma) == sorted(forms[word] for word in words)
+    assert readings.of_form("xyzzy") == []
 
 
-def test_any_string_is_of_the_class_that_the_lexicons_give_it(whole, small):
-    assert len(whole.vocabulary.unknown) > 1
+def test_any_string_is_of_the_class_that_the_lexicons_give_it(run, small):
+    names = run.config.models["ll-rnn"]["analyse"].lexicon
+    chain = lexicon.load(names, folder=folder_of, lowercase=True)
+    unknown = small.vocabulary.unknown
+    assert len(unknown) > 1
     forms = [f"{letters}{end}" for letters in ("zy", "abo", "Trou", "NAS", "4x") for end in ENDS]
     forms += ["1998", "12e", "3,14", "***", "Ωμέγα", "œuf", "Œufs", "l'", "CHATS", "İs"]
-    np.testing.assert_array_equal(small.vocabulary.ids(forms), whole.vocabulary.ids(forms))
+    forms = [form for form in forms if form not in small.vocabulary.known]
+    expected = UnknownClasses(unknown, chain).ids(forms)
+    np.testing.assert_array_equal(small.vocabulary.ids(forms), expected)
 
 
 ENDS = ("", "e", "es", "s", "ment", "tion", "eur", "euse", "er", "é", "ées", "ait", "ons", "x")
@@ -116,28 +130,19 @@ def test_probabilities_sum_to_one(small):
     np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1, atol=1e-4)
 
 
-def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_ones(run, small):
-    trained = dict(load_trained(FullEncoding(small_inputs(run))).named_parameters())
-    for name, value in small.parts.encoding.weights().items():
+def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_ones(whole, small):
+    trained = whole.parts.weights()
+    for name, value in small.parts.weights().items():
         assert value.dtype == np.float32
         np.testing.assert_allclose(
-            value, trained[name].detach(), rtol=2**-10, atol=float(np.abs(value).max()) / 200
+            value, trained[name], rtol=2**-10, atol=float(np.abs(value).max()) / 200
         )
 
 
 def test_numpy_and_torch_read_the_same_weights(small):
     batch, _ = small.encoded([small.words(text) for text in SENTENCES])
-    ours, theirs = (
-        each.score(batch) for each in (small.model, load_inference(small.parts.encoding))
-    )
+    ours, theirs = (model.score(batch) for model in (small.model, load_inference(small.parts)))
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
-
-
-def small_inputs(run):
-    return {
-        stage: run.artefacts["ll-rnn", stage].folder
-        for stage in ("train", "encode", "featurise", "background")
-    }
 
 
 def test_everything_else_that_is_asked_is_answered_alike(whole, small):
@@ -156,19 +161,13 @@ def test_everything_else_that_is_asked_is_answered_alike(whole, small):
     assert all(each.words[0].features for each in sentences)
 
 
-def test_the_folder_is_small_and_has_nothing_twice(run, folder, tmp_path):
+def test_the_folder_has_nothing_twice(folder):
     names = {path.name for path in folder.iterdir()}
     assert names == {
-        *("README.md", "config.json", "recipe.json", "names.json", "about.json", "lexicon.json"),
-        *("words.npz", "readings.npz", "lemmas.npz", "phi.compact.npz", "letters.npz"),
-        *("endings.npz", "model-00001-of-00001.safetensors"),
+        *("README.md", "config.json", "words.npz", "analyses.npz", "features.npz", "endings.npz"),
+        *("spelling.npz", "model-00001-of-00001.safetensors"),
     }
     assert all(path.stat().st_size <= 16_000_000 for path in folder.iterdir())
-    accord.export(run.folder, "ll-rnn", tmp_path / "large")
-    small, large = (
-        sum(path.stat().st_size for path in each.iterdir()) for each in (folder, tmp_path / "large")
-    )
-    assert small < large / 2
     text = (folder / "README.md").read_text()
     assert "## Limits" in text and "int8" in text and "The weights are under MIT" in text
 
@@ -191,11 +190,22 @@ def test_matrices_are_in_int8_only_if_validation_bears_it(
 
 
 @pytest.mark.slow
-def test_what_has_no_small_form_is_refused(tmp_path):
-    settings = {"train.epochs": 1, "background.kind": "ngram"}
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"background.kind": "ngram", "background.order": 3},
+        {"encode.merges": 50},
+        {"analyse.protocol": "closed", "encode.classes": 8, "train.output": "classes"},
+    ],
+    ids=" ".join,
+)
+def test_every_kind_of_model_can_be_rounded(changes, tmp_path):
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
-    with pytest.raises(ValueError, match=r"background.kind: a small form expects unigram"):
-        accord.export(run.folder, "ll-rnn", tmp_path / "out", compact=True)
+    run = accord.run("tiny", set={"train.epochs": 1, **changes}, **chosen, runs=tmp_path / "runs")
+    small = accord.load(accord.export(run.folder, "ll-rnn", tmp_path / "out", compact=True))
+    whole = accord.load(run.folder)
+    sentence = "La petite fille mange une pomme."
+    for ours, theirs in zip(small.score(sentence), whole.score(sentence), strict=True):
+        assert ours.log_p == pytest.approx(theirs.log_p, abs=0.05)
     with pytest.raises(ValueError, match="expected a folder for a compact model"):
         accord.export(run.folder, "ll-rnn", tmp_path / "out.arpa", compact=True)

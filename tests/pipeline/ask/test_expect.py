@@ -33,7 +33,7 @@ def scorers(tiny_run, tmp_path_factory, slow):
 
 def share_by_hand(scorer, feature: str) -> list[dict[str, float]]:
     """What each word of the vocabulary has of each value, analysis by analysis."""
-    table = pd.read_parquet(scorer.parts.artefacts["analyse"] / "analyses.parquet")
+    table = pd.read_parquet(scorer.trained.folders["analyse"] / "analyses.parquet")
     of_word = defaultdict(lambda: defaultdict(float))
     for row in table.itertuples():
         feats = dict(pair.split("=") for pair in row.feats.split("|") if pair)

@@ -23,7 +23,7 @@ def scorer(tiny_run):
 
 def readings(scorer, form: str) -> list[set[str]]:
     """The part of speech and the features of each analysis of a form."""
-    analyses = pd.read_parquet(scorer.parts.artefacts["analyse"] / "analyses.parquet")
+    analyses = pd.read_parquet(scorer.trained.folders["analyse"] / "analyses.parquet")
     of_form = analyses[analyses["word"] == scorer.vocabulary.known[form]]
     return [{a.upos, *a.feats.split("|")} for a in of_form.itertuples()]
 

@@ -55,7 +55,7 @@ def test_meaning_is_one_term_of_the_exact_sum(runs, name):
 
 def test_what_is_only_read_is_no_term_of_the_sum(runs):
     explainer = Explainer(load(runs["read"].folder))
-    assert explainer.model.network.psi.dimensions == 6
+    assert explainer.model.psi.dimensions == 6
     assert explainer.features.phi.dimensions == 0
     place = explainer.next_word(BEGINNING, ["pomme", "chat"], 20)
     table = split([*place.asked, *place.likeliest]).fillna(0)

@@ -10,6 +10,7 @@ from accord import load
 from accord.lexicon.vectors import read_text
 from accord.pipeline.ask.vectors import ReadVectors, inflection, retrofit
 from accord.pipeline.cli.main import app
+from accord.pipeline.model.network import load_trained
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,8 @@ def vectors(scorer) -> ReadVectors:
 def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads(scorer, vectors):
     every = torch.arange(2, len(scorer.vocabulary.forms))
     with torch.inference_mode():
-        read = torch.nn.functional.normalize(scorer.model.network.embedding(every), dim=1)
+        network = load_trained(scorer.parts)
+        read = torch.nn.functional.normalize(network.embedding(every), dim=1)
     cosine = (read @ read[scorer.vocabulary.known["fille"] - 2]).numpy()
     found = vectors.nearest("fille", 5)
     assert found["words"].iloc[0].split(", ")[0] == "fille"
@@ -138,7 +140,7 @@ def test_regular_vectors_inflect_and_random_ones_by_chance(vectors):
 
 
 def test_a_trained_model_is_measured_by_the_lexicon(scorer, vectors):
-    analyses = pd.read_parquet(scorer.parts.artefacts["analyse"] / "analyses.parquet")
+    analyses = pd.read_parquet(scorer.trained.folders["analyse"] / "analyses.parquet")
     table = inflection(vectors, analyses)
     assert table["pairs"].iloc[:-1].sum() == table["pairs"].iloc[-1] > 0
     assert (table["right"] <= table["features"]).all()

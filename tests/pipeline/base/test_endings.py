@@ -8,9 +8,9 @@ from accord import lexicon
 from accord.pipeline.base.names import UNKNOWN
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.unknown_words import UnknownClasses
-from accord.pipeline.model.compact_lexicon import Endings, encode_endings, guesser_of
+from accord.pipeline.model.endings import Endings, encode_endings
 
-GUESSER = guesser_of(lexicon.load(["closed", "tiny", "guesser"], folder=folder_of))
+GUESSER = lexicon.load(["closed", "tiny", "guesser"], folder=folder_of).guesser
 ENDS = ("a", "e", "es", "s", "ment", "tion", "eur", "euse", "er", "é", "ées", "ait", "ons", "ux")
 LOOKS = ("zyb", "Zyb", "ZYB", "zyb4")
 ROWS = GUESSER.lookup([f"{look}{end}" for look in LOOKS for end in ENDS])

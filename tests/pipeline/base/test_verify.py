@@ -90,7 +90,7 @@ def test_a_stage_refuses_a_damaged_file_before_it_reads_it(runs, pattern, change
 
 
 def test_a_damaged_model_is_not_loaded(runs):
-    path = artefact_file(runs, "train-*/weights.safetensors")
+    path = artefact_file(runs, "train-*/model.safetensors")
     path.write_bytes(flipped(path.read_bytes(), random.Random(1)))
     damaged = [name for name in ("rnn", "ll-rnn") if not loads(runs / "tiny", name)]
     assert len(damaged) == 1

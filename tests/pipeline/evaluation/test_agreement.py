@@ -9,7 +9,6 @@ import accord
 from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, suites
-from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.metrics import (
@@ -19,6 +18,7 @@ from accord.pipeline.evaluation.metrics import (
     measure_agreement,
 )
 from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
+from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.study import agreement, compare
 from accord.pipeline.study.scored_models import find
 
@@ -68,7 +68,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
     pd.DataFrame({"form": forms, "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(PAIRS, Vocabulary.load(tmp_path))
+    suite = encode_suite(PAIRS, read_vocabulary(tmp_path))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
     unknown = again.ids == 1

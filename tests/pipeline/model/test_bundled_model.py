@@ -43,7 +43,7 @@ def test_it_is_loaded_where_nothing_is_named_and_by_its_name(in_the_box, small):
     named = accord.load(small).score(SENTENCE)
     assert accord.load().score(SENTENCE) == named
     assert accord.load("french").score(SENTENCE) == named
-    with pytest.raises(ValueError, match="expected the run that has the model rnn"):
+    with pytest.raises(ValueError, match="--model rnn needs --run"):
         accord.load(model="rnn")
     for alone in ("french", small):
         with pytest.raises(ValueError, match=f"{alone} is one model: expected a run that has"):
@@ -81,8 +81,8 @@ def test_a_wheel_brings_it(small, tmp_path):
     shutil.copytree(ROOT / "accord", source / "accord", symlinks=True)
     for file in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source / file)
-    shutil.rmtree(source / "pipeline" / "trained" / "french", ignore_errors=True)
-    shutil.copytree(small, source / "pipeline" / "trained" / "french")
+    shutil.rmtree(source / "pipeline" / "model" / "french", ignore_errors=True)
+    shutil.copytree(small, source / "pipeline" / "model" / "french")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*build, "--wheel-dir", str(tmp_path), str(source)], check=True)
     (wheel,) = tmp_path.glob("*.whl")

@@ -1,7 +1,7 @@
 """A network is made without room and takes its weights, whatever its recipe."""
 
-import json
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from accord.models.common.weights import load_tensors, parameters_of, save_tenso
 from accord.models.inference.torch_model import in_torch
 from accord.models.recipe import Recipe
 from accord.pipeline.data.encoded import read_sentences
-from accord.pipeline.model.encoding import FullEncoding
-from accord.pipeline.model.network import build, load_trained
+from accord.pipeline.model.folder import ModelFolder, read_config
+from accord.pipeline.model.network import build, load_inference, load_trained
 
 SMALL = {"embedding": 8, "hidden": 16, "layers": 2}
 ENCODERS = ("lstm", "gru", "elman", "irnn", "jordan", "scrn", "window", "transformer", "reservoir")
@@ -27,33 +27,49 @@ RECIPES = [
 
 
 @pytest.fixture
-def inputs(tiny_run, tmp_path):
-    found = {
-        stage: artefact.folder
-        for (model, stage), artefact in tiny_run.artefacts.items()
-        if model == "ll-rnn"
-    }
-    return found | {"train": tmp_path}
+def made(tiny_run) -> dict[str, Path]:
+    stages = ("train", "encode")
+    return {stage: tiny_run.artefacts["ll-rnn", stage].folder for stage in stages}
+
+
+@pytest.fixture
+def folder(made, tmp_path) -> Path:
+    for path in made["train"].glob("*.npz"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def opened(folder: Path, made: dict[str, Path], recipe: Recipe) -> ModelFolder:
+    """Open a folder with another recipe."""
+    return ModelFolder(folder, read_config(made["train"]) | {"params": {"train": asdict(recipe)}})
 
 
 @pytest.mark.parametrize("changes", RECIPES, ids=str)
-def test_it_scores_as_the_network_that_was_saved(inputs, changes):
+def test_it_scores_as_the_network_that_was_saved(folder, made, changes):
     recipe = Recipe(**SMALL | changes, device="cpu")
-    (inputs["train"] / "recipe.json").write_text(json.dumps(asdict(recipe)))
-    built = build(recipe, inputs).eval()
-    save_tensors(parameters_of(built), inputs["train"] / "weights.safetensors")
-    found = load_trained(FullEncoding(inputs))
-    text = read_sentences(inputs["encode"], "valid")
-    assert np.array_equal(in_torch(found).score(text), in_torch(built).score(text))
-    assert all(parameter.device.type == "cpu" for parameter in found.parameters())
+    built = build(recipe, opened(folder, made, recipe), ()).eval()
+    save_tensors(parameters_of(built), folder / "model.safetensors")
+    loaded = load_trained(opened(folder, made, recipe))
+    text = read_sentences(made["encode"], "valid")
+    assert np.array_equal(in_torch(loaded).score(text), in_torch(built).score(text))
+    assert all(parameter.device.type == "cpu" for parameter in loaded.parameters())
 
 
-def test_weights_of_another_network_are_refused(inputs):
+def test_weights_of_another_network_are_refused(folder, made):
     recipe = Recipe(**SMALL, device="cpu")
-    (inputs["train"] / "recipe.json").write_text(json.dumps(asdict(recipe)))
-    path = inputs["train"] / "weights.safetensors"
-    save_tensors(parameters_of(build(recipe, inputs)), path)
+    path = folder / "model.safetensors"
+    save_tensors(parameters_of(build(recipe, opened(folder, made, recipe), ())), path)
     tensors = load_tensors(path)
     save_tensors(tensors | {"embedding.weight": tensors["embedding.weight"][:, 1:]}, path)
-    with pytest.raises(ValueError, match=r"weights\.safetensors: embedding\.weight: expected"):
-        load_trained(FullEncoding(inputs))
+    with pytest.raises(ValueError, match=r"embedding\.weight: expected"):
+        load_trained(opened(folder, made, recipe))
+
+
+def test_a_model_loads_where_the_device_that_trained_it_is_not(made, capsys):
+    expected = load_inference(ModelFolder(made["train"]))
+    elsewhere = ModelFolder(made["train"])
+    elsewhere.config["params"]["train"]["device"] = "cuda:99"
+    loaded = load_inference(elsewhere)
+    assert "trained on cuda:99, which is not here" in capsys.readouterr().err
+    text = read_sentences(made["encode"], "test")
+    assert np.array_equal(loaded.score(text), expected.score(text))

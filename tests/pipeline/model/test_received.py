@@ -3,27 +3,26 @@
 Each is a sound folder but for one thing, and has the right hashes: nothing else gives it away.
 """
 
-import json
+import math
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import received_cases
 import torch
-from pyarrow import parquet
 from received_cases import seal
 from typer.testing import CliRunner
 
 import accord
+from accord.models.common.arrays import load_model, packed, save_shards
 from accord.models.common.weights import load_tensors, save_tensors
 from accord.pipeline.base.artefact import read_json, write_json
 from accord.pipeline.cli.main import app
 
-SENTENCE = "La petite fille mange une pomme."
+SENTENCE = "Le zyglotron mange une pomme."
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +55,11 @@ CONFIGS = {
     "a format that is no number": of_config(lambda about: about.update(format="two")),
     "no format of ours": of_config(lambda about: about.update(model_type="bert")),
     "no hashes": of_config(lambda about: about.update(files={})),
-    "hashes in a list": of_config(lambda about: about.update(files=["recipe.json"])),
+    "hashes in a list": of_config(lambda about: about.update(files=["words.npz"])),
     "no list of files": of_config(lambda about: about.pop("files")),
     "a hash left out": of_config(lambda about: about["files"].pop("model.safetensors")),
-    "a hash that is a list": of_config(lambda about: about["files"].update({"recipe.json": []})),
-    "a path": of_config(lambda about: about["files"].update({"../sound/recipe.json": "00"})),
+    "a hash that is a list": of_config(lambda about: about["files"].update({"words.npz": []})),
+    "a path": of_config(lambda about: about["files"].update({"../sound/words.npz": "00"})),
     "a device": of_config(lambda about: about["files"].update({"/dev/zero": "00"})),
 }
 
@@ -72,9 +71,9 @@ def test_a_config_that_is_refused(folder, what):
 
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder):
-    (folder / "b.npy").unlink()
-    os.mkfifo(folder / "b.npy")
-    refused(folder, "b.npy is missing")
+    (folder / "words.npz").unlink()
+    os.mkfifo(folder / "words.npz")
+    refused(folder, "words.npz is missing")
 
 
 def test_a_file_that_no_hash_vouches_for_is_refused(folder):
@@ -85,6 +84,10 @@ def test_a_file_that_no_hash_vouches_for_is_refused(folder):
 RECIPES = {
     "an unknown key": ({"hiden": 3}, "unknown key 'hiden'"),
     "a wrong type": ({"hidden": "many"}, "hidden: expected int, got 'many'"),
+    "rounds without end": (
+        {"encoder": {"kind": "mogrifier", "rounds": 10**9}},
+        "mogrifier.rounds: expected 0 to 100, got 1,000,000,000",
+    ),
     "a truth for a number": ({"layers": True}, "layers: expected int, got True"),
     "no choice": ({"encoder": "lstn"}, "encoder: expected"),
     "a list for a choice": ({"output": ["softmax"]}, "output: expected"),
@@ -108,113 +111,107 @@ RECIPES = {
 @pytest.mark.parametrize("what", RECIPES)
 def test_a_recipe_that_is_refused(folder, what):
     change, said = RECIPES[what]
-    path = folder / "recipe.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    of_config(lambda about: about["params"]["train"].update(change))(folder)
+    refused(folder, said)
+
+
+@pytest.mark.parametrize("key", ["params", "background", "lookup"])
+@pytest.mark.parametrize("value", [None, [], {"kind": "none"}, {"train": []}])
+def test_a_config_without_its_parts_is_refused(folder, key, value):
+    of_config(lambda about: about.update({key: value}))(folder)
+    refused(folder, f"config.json: {key}")
+
+
+def test_a_folder_of_another_version_is_refused(folder):
+    about = read_json(folder / "config.json")
+    for version, said in ((2, "an earlier Accord"), (99, "a newer Accord")):
+        write_json(folder / "config.json", about | {"format": version})
+        refused(folder, f"config.json is of {said}: it has format {version}, this version reads 3")
+
+
+def changed(folder: Path, name: str, **change: Callable | np.ndarray) -> None:
+    with np.load(folder / name) as stored:
+        arrays = dict(stored)
+    for key, value in change.items():
+        arrays[key] = value(arrays[key]) if callable(value) else value
+    np.savez_compressed(folder / name, **arrays)
+
+
+ARRAYS = {
+    "that would inflate": ("words.npz", {"count": np.zeros(1 << 28, np.uint8)}, "it claims"),
+    "fewer counts than words": ("words.npz", {"count": lambda a: a[1:]}, "count: expected"),
+    "no counts": ("words.npz", {"count": lambda a: a[:0]}, "count: expected"),
+    "letters left out": ("words.npz", {"letters": lambda a: a[1:]}, "bytes long together"),
+    "ids that come twice": ("words.npz", {"order": lambda a: np.zeros(522, int)}, "order: exp"),
+    "a signature that is none": (
+        "words.npz",
+        {"signature": lambda a: a + np.int64(9999)},
+        "signature",
+    ),
+    "a share of infinity": ("words.npz", {"shares": lambda a: a + np.inf}, "expected finite"),
+    "a mass below 0": ("words.npz", {"mass": -np.ones(522)}, "mass: expected finite"),
+    "an array too many": ("words.npz", {"more": np.arange(3)}, "expected the arrays"),
+    "features without end": ("features.npz", {"phi_feature_count": np.array(10**10)}, "at most"),
+    "a feature that is none": (
+        "features.npz",
+        {"phi_indices": lambda a: a + np.int64(9999)},
+        "indices",
+    ),
+    "no number": ("features.npz", {"phi_values": lambda a: a * np.nan}, "expected finite"),
+    "rows of vectors that are not there": (
+        "features.npz",
+        {"phi_vector": np.zeros(1, np.uint8)},
+        "expected the vectors of its dense features",
+    ),
+    "letters' counts of 0": ("spelling.npz", {"counts": lambda a: a * 0}, "spelling.npz"),
+    "classes of no share": ("spelling.npz", {"shares": lambda a: a + 1}, "share of numbers"),
+    "levels too long": ("spelling.npz", {"keys": lambda a: a * 100}, "spelling.npz"),
+}
+
+
+@pytest.mark.parametrize("what", ARRAYS)
+def test_arrays_that_are_refused(folder, what):
+    name, change, said = ARRAYS[what]
+    changed(folder, name, **change)
     seal(folder)
     refused(folder, str(folder), said)
 
 
-def test_rounds_without_end_are_refused(folder):
-    path, many = folder / "recipe.json", {"kind": "mogrifier", "rounds": 10**9}
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"encoder": many}))
+def test_objects_that_could_be_code_are_not_read(folder):
+    changed(folder, "features.npz", names=np.array([{}], object))
     seal(folder)
-    refused(folder, "mogrifier.rounds: expected 0 to 100, got 1,000,000,000")
+    with pytest.raises(ValueError, match="objects, which could be code"):
+        _ = accord.load(folder).parts.feature_names
 
 
-@pytest.mark.parametrize("text", ["[]", "[" * 100_000, "{", '{"layers": NaN}', "\0"])
-def test_a_recipe_that_is_none(folder, text):
-    (folder / "recipe.json").write_text(text)
-    seal(folder)
-    refused(folder, "recipe.json: expected")
-
-
-def phi(folder: Path, save: Callable = np.savez, **change: np.ndarray) -> None:
-    with np.load(folder / "phi.npz") as found:
-        arrays = dict(found) | change
-    save(folder / "phi.npz", **arrays)
-    seal(folder)
-
-
-def test_a_width_that_no_weight_has(folder):
-    with np.load(folder / "phi.npz") as found:
-        rows = len(found["indptr"]) - 1
-    phi(folder, shape=np.array([rows, 10**10]))
-    refused(folder, "phi.npz: feature_count: expected at most", "got 10,000,000,000")
-
-
-def test_a_phi_that_would_inflate_is_not_read(folder):
-    phi(folder, np.savez_compressed, signature=np.zeros(1 << 24, np.int64))
-    assert (folder / "phi.npz").stat().st_size < 1 << 20
-    refused(folder, "phi.npz cannot be loaded", "is packed")
-
-
-def test_tables_that_are_refused(folder):
-    """One that would inflate, one that lacks a form, one of other words than Φ."""
-    path = folder / "types.parquet"
-    types = parquet.read_table(path)
-    lacking = types.set_column(0, "form", pa.nulls(len(types), pa.string()))
-    inflated = pa.table({"form": pa.array(["x"]).take(pa.array(np.zeros(5_000_000, np.int64)))})
-    for table, said in (
-        (inflated, "types.parquet: expected at most"),
-        (lacking, "types.parquet: expected the form of every word"),
-        (types[:-1], "phi.npz: expected"),
-    ):
-        parquet.write_table(table, path)
-        seal(folder)
-        refused(folder, said)
-
-
-def test_a_table_of_one_long_text_in_every_row_is_not_written_out(folder):
-    path = folder / "types.parquet"
-    texts = pa.array(["x" * 20_000]).dictionary_encode()
-    rows = pa.DictionaryArray.from_arrays(np.zeros(100_000, np.int32), texts.dictionary)
-    parquet.write_table(pa.table({"form": rows}), path)
-    assert path.stat().st_size < 10_000
-    seal(folder)
-    refused(folder, "types.parquet: expected at most", "it claims 2,000,000,000")
-
-
-def test_a_table_packed_more_tightly_than_ours_is_not_unpacked(folder):
-    path = folder / "types.parquet"
-    parquet.write_table(parquet.read_table(path), path, compression="zstd")
-    seal(folder)
-    refused(folder, "types.parquet: expected columns of plain values, packed by Snappy or not")
-
-
-@pytest.mark.parametrize("compression", ["lz4", "zstd"])
-@pytest.mark.parametrize("place", ["a column", "a dictionary"])
-def test_an_arrow_file_that_would_inflate_is_not_unpacked(folder, compression, place):
-    texts = pa.array(["x" * (1 << 28)])
-    column = texts.dictionary_encode() if place == "a dictionary" else texts
-    table = pa.table({"hash": pa.array([1], pa.uint64()), "form": column})
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    path = folder / "lexicon-9.arrow"
-    with pa.ipc.new_file(str(path), table.schema, options=options) as writer:
-        writer.write_table(table)
-    assert path.stat().st_size < 2 << 20
+def rounded(folder: Path) -> Path:
+    """Round the weights to int8, as a compact export does, and return the shard."""
+    weights = load_model(folder)
+    (folder / "model.safetensors").unlink()
+    (shard,) = save_shards(packed(weights, int8=True), folder)
     about = read_json(folder / "config.json")
-    about["files"][path.name] = ""
+    about["files"][shard.name] = about["files"].pop("model.safetensors")
     write_json(folder / "config.json", about)
+    return shard
+
+
+def test_weights_without_their_scales_or_shards_are_refused(folder):
+    shard = rounded(folder)
+    tensors = load_tensors(shard)
+    scale = tensors.pop("embedding.weight:scale")
+    for wrong in ({}, {"embedding.weight:scale": torch.ones(1, 1)}):
+        save_tensors(tensors | wrong, shard)
+        seal(folder)
+        refused(folder, "expected a scale of each")
+    save_tensors(tensors | {"embedding.weight:scale": scale * math.nan}, shard)
     seal(folder)
-    refused(folder, "lexicon-9.arrow is packed: expected columns as they are")
-
-
-SPELLINGS = {
-    "classes without end": {"count_classes": 10**9},
-    "another key": {"clases": []},
-    "no words": {"words": [], "classes": []},
-    "an empty word": {"words": [""], "classes": [0]},
-    "a class that is none": {"words": ["a"], "classes": [7]},
-    "an order that is none": {"order": "high"},
-}
-
-
-@pytest.mark.parametrize("what", SPELLINGS)
-def test_a_spelling_model_that_is_refused(folder, what):
-    path = folder / "spelling.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | SPELLINGS[what]))
-    seal(folder)
-    refused(folder, "spelling.json: expected")
+    refused(folder, "embedding.weight", "expected finite numbers")
+    other = "model-00001-of-00002.safetensors"
+    shard.rename(folder / other)
+    about = read_json(folder / "config.json")
+    about["files"][other] = about["files"].pop(shard.name)
+    write_json(folder / "config.json", about)
+    refused(folder, "or all shards")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
@@ -223,7 +220,7 @@ def test_weights_that_are_no_numbers_are_refused_by_name(folder, number):
     tensors["embedding.weight"][3, 3] = number
     save_tensors(tensors, folder / "model.safetensors")
     seal(folder)
-    refused(folder, "model.safetensors: embedding.weight: expected finite numbers")
+    refused(folder, "embedding.weight: expected finite numbers")
 
 
 def fill(folder: Path, size: float) -> None:

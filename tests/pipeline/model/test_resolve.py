@@ -1,10 +1,10 @@
-"""What the name of a trained model can be, and what is said of a name that is none."""
+"""The names of trained models, and errors for other names."""
 
 import pytest
 
 import accord
-from accord.pipeline.base.names import MODEL
-from accord.pipeline.model.find import BUNDLED_FOLDER, find, is_hub_id, one
+from accord.pipeline.model.find import BUNDLED_FOLDER, find, find_start, find_teachers, one
+from accord.pipeline.model.folder import open_folder
 
 SENTENCE = "Le chat dort."
 
@@ -14,33 +14,37 @@ def test_a_run_is_all_of_its_models_or_the_last_one(tiny_run):
     last = one(tiny_run.folder)
     assert last == one(tiny_run.folder, "ll-rnn") == one(tiny_run.folder / "ll-rnn")
     assert (last.name, last.kind, last.place) == ("ll-rnn", "run", tiny_run.folder)
-    assert last.folders["train"] == tiny_run.artefacts["ll-rnn", "train"].folder
+    assert last.folder == tiny_run.artefacts["ll-rnn", "train"].folder
     assert last.scores == tiny_run.artefacts["ll-rnn", "evaluate"].folder
-    assert last.weights.is_file() and last.protocol == "open"
+    assert last.protocol == "open"
 
 
-def test_the_bundled_model_is_one_folder_for_all_stages():
-    (found,) = find(None)
-    assert found == one("french") and found.kind == "bundled"
-    assert found.folders["encode"] == found.folders["train"] == BUNDLED_FOLDER
-    assert (found.protocol, found.scores) == ("open", None)
+def test_every_kind_of_folder_is_opened_by_one_function(tiny_run, tmp_path):
+    exported = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+    small = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    names = {"run": tiny_run.folder, "exported": exported, "bundled": None}
+    models = {kind: one(name) for kind, name in names.items()}
+    assert {kind: model.kind for kind, model in models.items()} == {kind: kind for kind in names}
+    assert models["bundled"].folder == BUNDLED_FOLDER
+    for folder in (*(model.folder for model in models.values()), small):
+        model = open_folder(folder)
+        assert model.vocabulary.knows(["le", "chat"]) and model.mass().sum() == pytest.approx(1)
+        assert model.readings.of_form("chat")[0].upos == "NOUN"
+    assert all(model.protocol == "open" for model in models.values())
 
 
-def test_an_exported_model_and_a_file_of_ngrams_are_one_model_each(tiny_run, tmp_path):
-    folder = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
-    found = one(folder)
-    assert (found.name, found.kind, found.weights) == ("mine", "exported", folder / MODEL)
-    assert found.protocol == "open"
+def test_a_file_of_ngrams_is_a_model(tmp_path):
     (file,) = find(tmp_path / "mine.arpa.gz")
-    assert (file.kind, file.weights) == ("arpa", tmp_path / "mine.arpa.gz")
+    assert (file.kind, file.place, file.folder) == ("arpa", tmp_path / "mine.arpa.gz", None)
 
 
-def test_no_run_is_looked_for_on_the_hub(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert is_hub_id("someone/french") and not is_hub_id("runs/french")
-    assert not is_hub_id("someone") and not is_hub_id("a/b/c")
-    (tmp_path / "someone").mkdir()
-    assert not is_hub_id("someone/french")
+def test_the_hub_is_asked_only_for_what_says_so():
+    (model,) = find("hf:someone/french")
+    assert (model.kind, model.folder) == ("hub", None)
+    with pytest.raises(ValueError, match="expected hf:OWNER/NAME"):
+        find("hf:someone")
+    with pytest.raises(FileNotFoundError, match="typo/french is no trained model: expected"):
+        find("typo/french")
 
 
 def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
@@ -48,13 +52,25 @@ def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
     with pytest.raises(FileNotFoundError, match=expected):
         find(tiny_run.folder.with_name("tinny"))
     for wrong in ((tiny_run.folder, "ll-rn"), (tiny_run.folder / "ll-rn",)):
-        with pytest.raises(ValueError, match="one of the models rnn, ll-rnn, got ll-rn; the near"):
+        with pytest.raises(
+            FileNotFoundError, match="one of the models rnn, ll-rnn, got ll-rn; the near"
+        ):
             one(*wrong)
     with pytest.raises(ValueError, match="french is one model: expected a run that has the model"):
         one("french", "rnn")
-    with pytest.raises(ValueError, match="expected the run that has the model rnn, found none"):
+    with pytest.raises(ValueError, match="--model rnn needs --run"):
         one(model="rnn")
     begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
     for ask in (find, one):
         with pytest.raises(FileNotFoundError, match="expected a trained model, found none"):
             ask(begun)
+
+
+def test_a_missing_start_or_teacher_is_said_once(tiny_run):
+    with pytest.raises(FileNotFoundError, match=r"^train\.start: nowhere is no trained model: exp"):
+        find_start("nowhere")
+    with pytest.raises(ValueError, match=r"^train\.start: expected french or .* kind run"):
+        find_start(str(tiny_run.folder))
+    for name in ("nowhere", "hf:someone/french"):
+        with pytest.raises(FileNotFoundError, match=rf"^train\.teachers: .* at {name}"):
+            find_teachers(name)

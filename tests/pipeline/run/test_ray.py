@@ -16,7 +16,7 @@ from accord.pipeline.run.pool import Pool, Shards
 from accord.pipeline.run.run import Run
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
-RESULTS = ("weights.safetensors", "recipe.json", "steps.csv")
+RESULTS = ("model.safetensors", "words.npz", "steps.csv")
 
 
 @pytest.fixture

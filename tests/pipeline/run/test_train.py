@@ -74,7 +74,7 @@ def test_a_copied_run_is_trained_elsewhere_and_taken_over(tmp_path, capsys, laun
         curves = [pd.read_csv(folder / "curve.csv")["valid_nats"].tolist() for folder in folders]
         assert len(curves[0]) == 2 and curves[0] == pytest.approx(curves[1], abs=1e-4)
         if launcher is ALONE:
-            one, other = (load_tensors(folder / "weights.safetensors") for folder in folders)
+            one, other = (load_tensors(folder / "model.safetensors") for folder in folders)
             assert all((one[name] == other[name]).all() for name in one)
 
 
@@ -110,7 +110,7 @@ def test_a_received_artefact_must_be_what_its_name_says(received, tiny_run):
 
 def test_a_received_artefact_must_have_the_hashes_that_it_states(received, tiny_run):
     name = tiny_run.artefacts["ll-rnn", "train"].folder.name
-    weights = received / "artefacts" / name / "weights.safetensors"
+    weights = received / "artefacts" / name / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4] + b"\1\0\0\0")
     for folder in (received / "artefacts").glob("evaluate-*"):
         shutil.rmtree(folder)

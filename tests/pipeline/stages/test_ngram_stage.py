@@ -9,7 +9,7 @@ from run_cases import scores_of
 
 import accord
 from accord import export
-from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.study.scored_models import find
 from accord.zoo.arpa import read_arpa
 
@@ -59,7 +59,7 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
     run = accord.run(str(config), until="evaluate", runs=tmp_path / "runs")
     path = export(run.folder, "kneser-ney", tmp_path / "kneser-ney.arpa.gz")
     scored = find(str(run.folder))[0]
-    ngrams = read_arpa(path, Vocabulary.load(run.artefacts["kneser-ney", "analyse"].folder).forms)
+    ngrams = read_arpa(path, read_vocabulary(run.artefacts["kneser-ney", "analyse"].folder).forms)
     assert ngrams.score(scored.sentences("test")) == pytest.approx(scored.log_p("test"), abs=1e-5)
     with pytest.raises(FileExistsError, match="is there already"):
         export(run.folder, "kneser-ney", path)

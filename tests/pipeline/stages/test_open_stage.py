@@ -53,8 +53,8 @@ def test_the_names_of_special_words_are_spelled_when_they_are_typed(scorer):
 
 def test_the_stage_and_the_scorer_agree(tiny_run, scorer):
     """What `evaluate` says of the test's sentences is what they score when they are typed."""
-    words = pd.read_feather(scorer.parts.artefacts["tokenise"] / "test.arrow")["words"].head(5)
-    _, scored = measure(scorer.model, scorer.spelling, scorer.parts.artefacts["encode"], "test")
+    words = pd.read_feather(scorer.trained.folders["tokenise"] / "test.arrow")["words"].head(5)
+    _, scored = measure(scorer.model, scorer.spelling, scorer.trained.folders["encode"], "test")
     log_p = scored.log_p
     typed = [word.log_p for text in words for word in scorer.score(" ".join(text))]
     assert typed == pytest.approx(log_p[: len(typed)], abs=1e-4)
@@ -201,8 +201,8 @@ def half_known(tmp_path_factory, slow):
 def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
     scorer = accord.load(half_known.folder, "ll-rnn")
     assert scorer.spelling.classes > 2
-    words = pd.read_feather(scorer.parts.artefacts["tokenise"] / "test.arrow")["words"].head(5)
-    _, scored = measure(scorer.model, scorer.spelling, scorer.parts.artefacts["encode"], "test")
+    words = pd.read_feather(scorer.trained.folders["tokenise"] / "test.arrow")["words"].head(5)
+    _, scored = measure(scorer.model, scorer.spelling, scorer.trained.folders["encode"], "test")
     log_p = scored.log_p
     typed = [word for text in words for word in scorer.score(" ".join(text))]
     assert any(word.spelled for word in typed)
@@ -221,7 +221,7 @@ def test_words_of_one_class_have_one_signature_whether_training_has_them_or_not(
 
 def test_signs_are_known_whether_training_has_them_or_not(half_known):
     scorer = accord.load(half_known.folder, "ll-rnn")
-    analysed = scorer.parts.artefacts["analyse"]
+    analysed = scorer.trained.folders["analyse"]
     types, analyses = (pd.read_parquet(analysed / f"{n}.parquet") for n in ("types", "analyses"))
     counts = types.set_index("form")["count"]
     assert counts["?"] > 0 and counts[";"] == counts["€"] == 0

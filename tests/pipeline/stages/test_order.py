@@ -4,7 +4,7 @@ from fnmatch import fnmatch
 
 import pytest
 
-from accord.pipeline.model.export import EXPORTED
+from accord.pipeline.model.folder import COPIED
 from accord.pipeline.stages.table import STAGES, above
 
 
@@ -17,9 +17,9 @@ def test_what_lies_above_a_stage_is_all_that_it_depends_on():
 
 
 @pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
-def test_what_a_stage_exports_or_has_audited_is_among_its_outputs(stage):
+def test_what_a_model_takes_from_a_stage_or_an_audit_reads_is_among_its_outputs(stage):
     declared = [
-        *EXPORTED.get(stage.name, ()),
+        *COPIED.get(stage.name, ()),
         *(name for files in stage.audited.values() for name in files),
     ]
     for name in declared:

@@ -16,7 +16,7 @@ from accord.pipeline.cli.score import Total, Unit
 from accord.pipeline.data.encoded import read_forms, read_sentences, read_text
 from accord.pipeline.data.subwords import BOUNDARY, Speller
 from accord.pipeline.evaluation.suites import read_suite
-from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study.agreement import judged
 
@@ -86,7 +86,7 @@ def test_every_model_is_asked_a_suite_from_elsewhere(finished, tmp_path):
 def test_a_sentence_costs_what_its_units_cost(finished, model):
     stages = ("encode", "featurise", "background", "train")
     inputs = {stage: finished.artefacts[model, stage].folder for stage in stages}
-    trained = load_inference(FullEncoding(inputs))
+    trained = load_inference(ModelFolder(inputs["train"]))
     text, in_units = (read(inputs["encode"], "test") for read in (read_sentences, read_text))
     assert len(in_units.ids) > len(text.ids)
     by_words, _ = score_text(trained, None, text, read_forms(inputs["encode"], "test"), UNKNOWN_ID)
@@ -161,7 +161,7 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
     inputs = {stage: over_backgrounds.artefacts["unigram", stage].folder for stage in stages}
     ids = read_text(inputs["encode"], "train").ids
     subwords = count_subwords(inputs["encode"])
-    log_p = load_inference(FullEncoding(inputs)).model.log_distributions(
+    log_p = load_inference(ModelFolder(inputs["train"])).model.log_distributions(
         Sentences(np.array([0]), np.array([1]))
     )
     expected = np.log(np.bincount(ids, minlength=subwords) + 1) - np.log(len(ids) + subwords)

@@ -1,7 +1,5 @@
 """An encoder with a setting of its own, and a metric, that another package brings in one file."""
 
-import json
-
 import pytest
 from plug_in_cases import install
 
@@ -95,8 +93,8 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
 
     config, runs = str(installed / "mine.yaml"), installed / "runs"
     run = accord.run(config, runs=runs)
-    saved = json.loads((run.artefacts["kept_inputs", "train"].folder / "recipe.json").read_text())
-    assert saved["encoder"] == {"kind": "kept_inputs", "memory": 0.25}
+    recipe = accord.load(run.folder).parts.recipe
+    assert recipe.encoder == {"kind": "kept_inputs", "memory": 0.25}
     assert accord.load(run.folder).model.network.encoder.memory == 0.25
     assert "| worst" in (run.folder / "report" / "table.md").read_text().splitlines()[0]
     assert "evaluate: metric 'bad' is left out: division by zero" in capsys.readouterr().err

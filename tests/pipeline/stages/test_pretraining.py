@@ -11,7 +11,7 @@ from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.pipeline.data.encoded import read_text
 from accord.pipeline.evaluation.comparison import read_scores
-from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import load_trained
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
@@ -91,7 +91,7 @@ def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
     ]
     this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
     inputs = {stage: artefact.folder for (_, stage), artefact in this.artefacts.items()}
-    model = load_trained(FullEncoding(inputs))
+    model = load_trained(ModelFolder(inputs["train"]))
     whole = Features.load(inputs["featurise"] / "phi.npz")
     b = np.load(inputs["background"] / "b.npy")
     has_mass = np.bincount(whole.signature, b) > 0

@@ -1,11 +1,11 @@
 """Models of runs teach others."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 import accord
+from accord.pipeline.model.folder import ModelFolder
 
 ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
 
@@ -32,9 +32,9 @@ def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, 
     chosen = {"models": ["ll-rnn"], "until": "evaluate", "runs": taught_by}
     this = accord.run("tiny", set=changes(taught_by), name="student", **chosen)
     train = this.artefacts["ll-rnn", "train"]
-    written = json.loads((train.folder / "recipe.json").read_text())
-    assert written["teachers"]["models"] == ["fold-1", "ll-rnn"]
-    assert sum(name.endswith("weights.safetensors") for name in train.meta["data"]) == 2
+    recipe = ModelFolder(train.folder).recipe
+    assert recipe.teachers.models == ("fold-1", "ll-rnn")
+    assert sum(name.endswith("config.json") for name in train.meta["data"]) == 2
     plain = accord.run("tiny", set=ONE_EPOCH, name="plain", **chosen)
     steps = [
         (run.artefacts["ll-rnn", "train"].folder / "steps.csv").read_text() for run in (this, plain)

@@ -9,9 +9,9 @@ from scipy.stats import pearsonr
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation.metrics import wilson
 from accord.pipeline.evaluation.suites import Pair, encode_suite, read_suite
+from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.model.find import BUNDLED_FOLDER
 from accord.pipeline.study.agreement import JudgedSuite, groups, judged, side_by_side, with_people
 
@@ -32,7 +32,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
     (tmp_path / "two.txt").write_text("True\tb\nFalse\tx\n")
     pd.DataFrame({"form": ["</s>", *"abcd"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(pairs, Vocabulary.load(tmp_path))
+    suite = encode_suite(pairs, read_vocabulary(tmp_path))
     margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
     table = side_by_side(
         {"m": JudgedSuite(suite, margins)}, groups(read_suite(str(tmp_path)), "construction"), 0
@@ -49,7 +49,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
 def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\n")
     pd.DataFrame({"form": ["</s>", "x"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite([Pair("one", "a b", "a c")], Vocabulary.load(tmp_path))
+    suite = encode_suite([Pair("one", "a b", "a c")], read_vocabulary(tmp_path))
     asked = {"m": JudgedSuite(suite, np.full((1, 2), np.nan))}
     table = side_by_side(asked, groups(read_suite(str(tmp_path)), "construction"), 0)
     assert table.values.tolist() == [

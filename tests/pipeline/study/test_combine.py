@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 import accord
 from accord.models.mixture import likeliest_exponents, stacked_distributions
 from accord.pipeline.cli.main import app
-from accord.pipeline.model.encoding import FullEncoding
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine
 from accord.pipeline.study.scored_models import Scored, find
@@ -147,7 +146,7 @@ def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_
 
 def test_exponents_are_those_of_validation_and_not_of_the_test(closed_run):
     models = find(str(closed_run))[:2]
-    loaded = [load_inference(FullEncoding(model.folders)) for model in models]
+    loaded = [load_inference(model.opened) for model in models]
 
     def likeliest(split: str) -> list[str]:
         text = models[0].sentences(split)

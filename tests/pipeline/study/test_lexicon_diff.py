@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import accord
 from accord.models.background import Unigram
-from accord.models.log_linear import LogLinear
 from accord.models.model import LanguageModel
 from accord.pipeline.cli.main import app
+from accord.pipeline.model.network import load_trained
 from accord.pipeline.study.lexicons import lexicon_diff
 
 HEADER = "form\tlemma\tupos\tfeats\n"
@@ -51,7 +51,6 @@ def with_change(features, word: int, change: dict[int, float]):
 
 def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
     scorer = accord.load(tiny_run.folder, "ll-rnn")
-    assert isinstance(scorer.model.output, LogLinear)
     found = lexicon_diff(
         [str(files / "before.tsv")], [str(files / "after.tsv")], str(files / "text.txt"), scorer, 1
     )
@@ -68,8 +67,8 @@ def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
     )
     batch, _ = scorer.encoded([["la", "petite", "fille", "dort", "."]])
     with torch.inference_mode():
-        network = scorer.model.network
-        changed = LanguageModel(network.recipe, phi, Unigram(phi, scorer.parts.encoding.mass()))
+        network = load_trained(scorer.parts)
+        changed = LanguageModel(network.recipe, phi, Unigram(phi, scorer.parts.mass()))
         changed.load_state_dict(network.state_dict())
         before, after = (scored(model, batch)[1] for model in (network, changed))
     assert abs(after - before) > 1e-3

@@ -1,13 +1,13 @@
-"""The compact encoding of the classes of unknown words by ending.
+"""The classes of unknown words by their endings: endings.npz of a model folder.
 
-Every form of a lexicon is a known word, so that an unknown one is told by a rule for numbers and
-signs, by a known word that it is another spelling of, or by its look and ending. Of endings those
-are kept that mean another class than the next shorter one does.
+Every form of a lexicon is a known word. An unknown one is told by a rule for numbers and signs, by
+a known word that it is another spelling of, or by its look and ending. Of endings those are kept
+that mean another class than the next shorter one.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,19 +17,27 @@ from accord.lexicon.analysis import Lexicon
 from accord.lexicon.chain import Chain
 from accord.lexicon.closed import LIKELY, Closed, looks
 from accord.lexicon.guesser import LONGEST, Guesser
-from accord.lexicon.index import Index
-from accord.models.common.arrays import load_arrays
-from accord.pipeline.base.names import UNKNOWN, UNKNOWN_ID
+from accord.models.common.arrays import load_arrays, narrow, save_arrays
+from accord.models.common.files import load_json
+from accord.pipeline.base.names import CHAIN, END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
 from accord.pipeline.data.unknown_words import UnknownClasses
-from accord.pipeline.model.compact_form import CompactWords, FrontCoded, narrow
-from accord.pipeline.model.readings import CompactReadings
+from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.model.words import (
+    ANALYSES,
+    WORDS,
+    FrontCoded,
+    KnownWords,
+    Readings,
+    save_analyses,
+)
 
 ENDINGS = "endings.npz"
+STARTS = {END[0], UNKNOWN[0]}  # of special words; few others have one, so few are tested
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 
 class _Answers(Lexicon):
-    """What has no forms of its own to list."""
+    """A lexicon that lists no forms."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -42,7 +50,7 @@ class _Answers(Lexicon):
 
 
 class _OfLook(_Answers):
-    """A guesser whose forms all have one look, whatever they look like."""
+    """A guesser that reads all forms as if they had one look."""
 
     def __init__(self, guesser: Guesser, look: str):
         self.guesser, self.look = guesser, look
@@ -51,53 +59,56 @@ class _OfLook(_Answers):
         return self.guesser.guess(np.full(len(forms), self.look, dtype=object), forms)
 
 
-def guesser_of(chain: Lexicon) -> Guesser | None:
-    """The guesser of a chain that otherwise has only indexes and rules."""
-    guesser = chain.guesser if isinstance(chain, Chain) else None
-    parts = chain.lexicons if isinstance(chain, Chain) else [chain]
-    for part in parts:
-        if not isinstance(part, Index | Closed):
-            raise AccordError(
-                f"the lexicon {part.name} answers for words that it does not list: expected "
-                f"indexes and closed classes, whose answers a small form can hold"
-            )
-    return guesser
+def write_analysed(
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    chain: Lexicon,
+    out: Path,
+    **columns: np.ndarray,
+) -> None:
+    """Write the known words, their readings and the endings of unknown words for a model folder."""
+    words = save_analyses(out / ANALYSES, analyses, types, **columns)
+    words.save(out / WORDS)
+    if len(words.unknown) > 1:
+        guesser = chain.guesser if isinstance(chain, Chain) else chain
+        guesser = guesser if isinstance(guesser, Guesser) else None
+        save_arrays(out / ENDINGS, encode_endings(guesser, words.unknown), packed=True)
 
 
 def encode_endings(guesser: Guesser | None, classes: Sequence[str]) -> dict[str, np.ndarray]:
-    """The looks with their endings, and the id of the unknown word that each means."""
+    """Return the looks with their endings, and the id of the unknown word that each means."""
     known: dict[str, set[str]] = {look: set() for look in LIKELY}
     for key in () if guesser is None else guesser.suffixes:
         look, _, ending = key.partition(" ")
         known[look].add(ending)
     kept: dict[str, int] = {}
     for look, (_, surety) in LIKELY.items():
-        # What a look is not sure of is left to the ending of a word in small letters.
+        # Where a look is not sure, the ending of a word in small letters decides.
         endings = sorted(known[look] | known["small"] if surety < 1 else known[look])
-        if endings:
+        if guesser is not None and endings:
             ids = UnknownClasses(classes, _OfLook(guesser, look)).ids(endings)
-            kept |= _telling(look, dict(zip(endings, ids.tolist(), strict=True)))
+            kept |= _distinctive(look, dict(zip(endings, ids.tolist(), strict=True)))
     kinds = np.array([kept[key] for key in sorted(kept)], np.int64)
     return {**FrontCoded.encode(sorted(kept)).arrays, "kind": narrow(kinds)}
 
 
-def _telling(look: str, kinds: dict[str, int]) -> dict[str, int]:
-    """The endings that mean another class than the next shorter one that is known."""
+def _distinctive(look: str, kinds: dict[str, int]) -> dict[str, int]:
+    """Return the endings that mean another class than the next shorter known one."""
 
     def shorter(ending: str) -> int | None:
         ends = (ending[cut:] for cut in range(1, len(ending) + 1))
-        return next((kinds[each] for each in ends if each in kinds), None)
+        return next((kinds[end] for end in ends if end in kinds), None)
 
     return {f"{look} {end}": kind for end, kind in kinds.items() if shorter(end) != kind}
 
 
 def _lower(form: str) -> str:
-    """Letter by letter, as Arrow does, which counted the endings: İ is i, and no two letters."""
+    """Lowercase letter by letter, as Arrow counted the endings: İ is i, not two letters."""
     return "".join(letter.lower()[0] for letter in form)
 
 
 class Endings(_Answers):
-    """A reading of any form whatever that means its class."""
+    """Reads any form as its class."""
 
     name, licence = "guesser", ""
 
@@ -114,7 +125,7 @@ class Endings(_Answers):
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
         lower = [_lower(form) for form in forms]
-        means = [self.means[self._kind(*each)] for each in zip(looks(forms), lower, strict=True)]
+        means = [self.means[self._kind(*pair)] for pair in zip(looks(forms), lower, strict=True)]
         rows = [(place, "", upos, feats) for place, (upos, _, feats) in enumerate(means)]
         table = pd.DataFrame(rows, columns=COLUMNS[:4]).astype({"word": np.int64})
         return table.assign(weight=1.0, source=self.name)
@@ -130,24 +141,42 @@ class ListedWords(_Answers):
 
     name, licence = "listed", ""
 
-    def __init__(self, words: CompactWords, readings: CompactReadings, lowercase: bool):
-        self.words, self.readings, self.lowercase = words, readings, lowercase
+    def __init__(self, readings: Readings, lowercase: bool):
+        self.words, self.readings, self.lowercase = readings.words, readings, lowercase
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
         rows = []
         for number, form in enumerate(forms):
             place = self.words.forms.find(form.lower() if self.lowercase else form)
-            if place >= 0 and not self.words.columns["unknown"][place]:
-                rows += [(number, "", *each) for each in self.readings.of(place)]
+            if place >= 0 and self.words.is_listed(place):
+                rows += [(number, "", *values) for values in self.readings.without_lemma(place)]
         return pd.DataFrame(rows, columns=COLUMNS).astype({"word": np.int64})
 
 
-def unknown_classes(readings: CompactReadings, about: dict[str, Any]) -> UnknownClasses:
-    """The classes of unknown words, as with the lexicons that `about` names."""
-    unknown, lowercase, names = readings.words.unknown, about["lowercase"], about["names"]
+def read_vocabulary(analysed: Path) -> Vocabulary:
+    """Read the words of the stage `analyse`, those of corpus.pretraining included."""
+    forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
+    known = dict(zip(forms, range(len(forms)), strict=True))
+    for form in [form for form in forms if form[:1] in STARTS and is_special(form)]:
+        del known[form]
+
+    def classes() -> UnknownClasses:
+        readings = Readings(analysed / ANALYSES, KnownWords.load(analysed / WORDS))
+        lookup = load_json(analysed / CHAIN, dict)
+        return classes_of(analysed, readings, lookup["names"], lookup["lowercase"])
+
+    unknown = list(takewhile(is_unknown, forms[UNKNOWN_ID:]))
+    return Vocabulary(forms, known, unknown, classes)
+
+
+def classes_of(
+    folder: Path, readings: Readings, lexicons: Sequence[str], lowercase: bool
+) -> UnknownClasses:
+    """Read the classes of unknown words, as lexicons of these names told them apart."""
+    unknown = readings.words.unknown
     if len(unknown) == 1:
         return UnknownClasses(unknown, None)
-    rules = [Closed(lowercase)] if "closed" in names else []
-    guesser = Endings(readings.folder / ENDINGS, unknown) if "guesser" in names else None
-    listed = ListedWords(readings.words, readings, lowercase)
+    rules = [Closed(lowercase)] if "closed" in lexicons else []
+    guesser = Endings(folder / ENDINGS, unknown) if "guesser" in lexicons else None
+    listed = ListedWords(readings, lowercase)
     return UnknownClasses(unknown, Chain([listed, *rules], guesser=guesser))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.pipeline.model.compact_form import BLOCK, FrontCoded
+from accord.pipeline.model.words import BLOCK, FrontCoded
 
 FORMS = st.sets(st.text(min_size=1, max_size=12), max_size=5 * BLOCK).map(sorted)
 

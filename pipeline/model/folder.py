@@ -1,0 +1,575 @@
+"""The model folder: training writes it, everything else reads it.
+
+    config.json          recipe, background, lexicons, hashes of files; exported: scores, sources
+    model.safetensors    weights in single precision; model-….safetensors: rounded ones
+    vectors.safetensors  the dense block of Φ, if it has one; rounded ones lie with the weights
+    words.npz            the known words with their counts, signatures and b
+    analyses.npz         the readings of each word: part of speech, features, lemma
+    features.npz         Φ and ψ by signature, the names of features
+    endings.npz          the endings that tell classes of unknown words apart
+    spelling.*           the character model
+    text-N.npz           the texts that b is counted on; exported n-grams have counts.npz instead
+    others               files of a few recipes: subwords, word classes, labels, factors, letters
+
+A folder may come from somebody else. So before anything is built from it, every file has the hash
+that `config.json` names, and no array is far larger than its file. Older versions are rejected.
+
+Needs numpy and safetensors only, as models are trained and asked without tables and lexicons.
+"""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from accord.errors import AccordError
+from accord.models.common.arrays import (
+    Weights,
+    load_array,
+    load_arrays,
+    load_model,
+    load_weights,
+    narrow,
+    save_arrays,
+    save_weights,
+    shapes_of,
+)
+from accord.models.common.files import WEIGHTS, load_json
+from accord.models.common.registry import Choice, imported
+from accord.models.common.schema import checked
+from accord.models.data import Sentences
+from accord.models.inference.interface import InferenceModel
+from accord.models.inference.numpy_model import NumpyModel, computes
+from accord.models.ngrams import SHARED_BY, discounted
+from accord.models.parts import BACKGROUNDS
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
+from accord.models.spelling.spelling import Spelling, load_spelling
+from accord.models.spelling.subwords import SubwordModel, count_subwords
+from accord.pipeline.base.artefact import (
+    FORMAT,
+    META,
+    Artefact,
+    Damaged,
+    Inputs,
+    hash_of_file,
+    read_json,
+    write_json,
+)
+from accord.pipeline.base.names import CHAIN, CONFIG, DESCRIBED
+from accord.pipeline.config.sections import StartSettings
+from accord.pipeline.data.encoded import read_values
+from accord.pipeline.data.vocabulary import NamedFeatures, Vocabulary
+from accord.pipeline.model.find import find_start
+from accord.pipeline.model.words import (
+    ANALYSES,
+    WORDS,
+    FormsById,
+    KnownIds,
+    KnownWords,
+    Readings,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from accord.models.composed import Backward
+    from accord.models.log_linear import Described
+    from accord.pipeline.data.subwords import Speller
+    from accord.pipeline.data.unknown_words import UnknownClasses
+
+ABOUT_B = "about.json"  # of the stage `background`: the kind of b and its settings
+FEATURES = "features.npz"
+VECTORS, VECTORS_FILE = "phi.vectors", "vectors.safetensors"  # the dense block of Φ
+SHARDS = "model-*.safetensors"
+# Which of numpy and torch answers for a model is known here only. torch takes long to load.
+IN_TORCH = "accord.pipeline.model.network:load_inference"
+
+
+class ModelFolder:
+    """A trained model; its parts are read on first use."""
+
+    def __init__(self, folder: Path, config: dict[str, Any] | None = None):
+        """Open a folder; while it is trained, its `config` is not written yet."""
+        self.folder = folder
+        self.config = read_config(folder) if config is None else config
+
+    @property
+    def where(self) -> str:
+        """The beginning of errors."""
+        return f"{self.folder}: "
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        return read_recipe(self.config, self.folder)
+
+    @cached_property
+    def background(self) -> dict[str, Any]:
+        """The kind of b and its settings."""
+        about = self.config.get("background")
+        about = about if isinstance(about, dict) else {}
+        where, settings = f"{self.folder / CONFIG}: background", about.get("settings")
+        if not isinstance(settings, dict):
+            raise AccordError(f"{where}.settings: expected an object")
+        checked(Annotated[Choice, BACKGROUNDS], {**settings, "kind": about.get("kind")}, where)
+        if about.get("share") not in SHARED_BY:
+            raise AccordError(f"{where}.share: expected {' or '.join(SHARED_BY)}")
+        return about
+
+    @cached_property
+    def lexicons(self) -> list[str]:
+        """The names of the lexicons that words were looked up in."""
+        return self._lookup["names"]
+
+    @cached_property
+    def lowercase(self) -> bool:
+        return self._lookup["lowercase"]
+
+    @property
+    def _lookup(self) -> dict[str, Any]:
+        about = self.config.get("lookup")
+        about = about if isinstance(about, dict) else {}
+        if not isinstance(about.get("names"), list) or type(about.get("lowercase")) is not bool:
+            raise AccordError(
+                f"{self.folder / CONFIG}: lookup: expected names of lexicons, and lowercase"
+            )
+        return about
+
+    # Words
+
+    @cached_property
+    def words(self) -> KnownWords:
+        return KnownWords.load(self.folder / WORDS)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        words = self.words
+        return Vocabulary(FormsById(words), KnownIds(words), words.unknown, self._classes)
+
+    def _classes(self) -> "UnknownClasses":
+        # Here, as it loads tables and lexicons, and known words are scored without them.
+        from accord.pipeline.model.endings import classes_of
+
+        return classes_of(self.folder, self.readings, self.lexicons, self.lowercase)
+
+    @cached_property
+    def readings(self) -> Readings:
+        return Readings(self.folder / ANALYSES, self.words)
+
+    def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
+        """Return a row for each reading of each known word, with these columns."""
+        return self.readings.table(columns)
+
+    def counts(self) -> np.ndarray:
+        """Return the occurrences of each word in the training text, by id."""
+        return self.words.column("count")
+
+    def mass(self) -> np.ndarray:
+        """Return b of every word."""
+        return self.words.mass(self.background["kind"], self.background["share"])
+
+    @cached_property
+    def prior(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The prior of n-grams: discounted counts of words, nothing for subwords."""
+        if self.subwords:
+            return np.ones_like
+        group = self.words.groups(self.background["share"])
+        return partial(discounted, signature=group, share=self.words.shares)
+
+    # Features
+
+    @cached_property
+    def _features(self) -> dict[str, np.ndarray]:
+        names = [name for name in _FEATURE_ARRAYS if name != "names"]
+        return load_arrays(self.folder / FEATURES, _FEATURE_ARRAYS, names)
+
+    @cached_property
+    def phi(self) -> Features:
+        vectors = self._vectors() if self._features["phi_vector"].size else None
+        phi = self._loaded("phi", self.words.column("signature"), vectors)
+        if not self._features["psi_lengths"].size:
+            del self._features
+        return phi
+
+    def _vectors(self) -> np.ndarray | None:
+        path = self.folder / VECTORS_FILE
+        if path.exists():
+            return load_weights(path).get(VECTORS)
+        return self._tensors.get(VECTORS)  # rounded with the weights
+
+    @cached_property
+    def psi(self) -> Features | None:
+        """The input features, if they are not all of φ."""
+        if not len(self.words.columns["read"]):
+            return None
+        psi = self._loaded("psi", self.words.column("read"), self.phi.vectors)
+        if psi.feature_count != self.phi.feature_count:
+            raise AccordError(
+                f"{self.folder / FEATURES}: psi: expected {self.phi.feature_count:,} features"
+            )
+        return psi
+
+    def _loaded(self, side: str, signature: np.ndarray, vectors: np.ndarray | None) -> Features:
+        arrays = {name: self._features[f"{side}_{name}"] for name in _ROWS}
+        try:
+            dense = ()
+            if len(arrays["vector"]):
+                if vectors is None:
+                    raise AccordError("expected the vectors of its dense features, found none")
+                dense = vectors, arrays["vector"]
+            return Features(
+                np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)]),
+                arrays["indices"],
+                arrays["values"][arrays["value"]],
+                signature,
+                int(arrays["feature_count"]),
+                *dense,
+            )
+        except (ValueError, TypeError, IndexError) as error:
+            raise AccordError(f"{self.folder / FEATURES}: {side}: {error}") from None
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        path = self.folder / FEATURES
+        letters = load_arrays(path, _FEATURE_ARRAYS, ["names"])["names"]
+        try:
+            names = json.loads(letters.tobytes())
+        except (ValueError, RecursionError) as error:
+            raise AccordError(f"{path}: names: {error}") from None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise AccordError(f"{path}: names: expected a list of texts")
+        return names
+
+    @cached_property
+    def features(self) -> NamedFeatures:
+        return NamedFeatures(self.phi, self.feature_names)
+
+    # Network
+
+    @cached_property
+    def _tensors(self) -> Weights:
+        return load_model(self.folder)
+
+    def weights(self) -> Weights:
+        """Return the weights by name, in memory that the model may keep."""
+        weights = {name: value for name, value in self._tensors.items() if name != VECTORS}
+        del self._tensors  # read again if they are needed again
+        return weights
+
+    @cached_property
+    def model(self) -> "InferenceModel | SubwordModel | Backward":
+        """The model that answers: log-linear LSTMs by numpy, all others by torch."""
+        if self.subwords or not computes(self.recipe, self.background["kind"]):
+            return imported(IN_TORCH)(self)
+        mass = self.mass()
+        features = without_the_impossible(self.phi, self, mass)
+        return NumpyModel(self.recipe, self.weights(), features, mass, self.psi, self.where)
+
+    @cached_property
+    def spelling(self) -> Spelling | None:
+        """The character model of unknown words; a closed vocabulary has none."""
+        return load_spelling(self.folder)
+
+    # What a few recipes have
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether it predicts words from those before them, and not subwords or backwards."""
+        return not self.subwords and self.recipe.text != "backward"
+
+    @cached_property
+    def subwords(self) -> int | None:
+        """The number of subwords of a model of subwords, END included; None for one of words."""
+        return count_subwords(self.folder)
+
+    @cached_property
+    def speller(self) -> "Speller | None":
+        """The splitter of words, for a model of subwords."""
+        if self.subwords is None:
+            return None
+        from accord.pipeline.data.subwords import Speller  # needs the library tokenizers
+
+        return Speller.load(self.folder)
+
+    @cached_property
+    def labels(self) -> dict[str, list[str]]:
+        """The labels of each kind that training had."""
+        return read_values(self.folder)
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The cluster of each word; subwords have none."""
+        path = self.folder / "classes.npy"
+        return load_array(path) if path.exists() and not self.subwords else None
+
+    @property
+    def letters(self) -> np.ndarray | None:
+        """The letters of each word, where words are read by them."""
+        path = self.folder / "letters.npy"
+        return load_array(path) if path.exists() else None
+
+    def described(self) -> "Described":
+        """Return the forms of words and the names of features, for outputs that read them."""
+        from accord.models.log_linear import Described  # loads torch
+
+        path = self.folder / DESCRIBED
+        if not path.exists():
+            raise AccordError(f"{path}: the output reads forms; expected featurise.letters: true")
+        return Described(**load_json(path, dict))
+
+    @property
+    def texts(self) -> list[Sentences]:
+        """The texts that b is counted on, if it is counted."""
+        return [_read_text(path) for path in sorted(self.folder.glob("text-*.npz"))]
+
+
+_ROWS = ("lengths", "indices", "values", "value", "vector", "feature_count")
+_FEATURE_ARRAYS = ("names", *(f"{side}_{name}" for side in ("phi", "psi") for name in _ROWS))
+
+
+def has_own_words(model: ModelFolder) -> bool:
+    """Return whether b comes from a file, which may have words that the vocabulary lacks."""
+    return bool(BACKGROUNDS.about(model.background["kind"], "own_words"))
+
+
+def without_the_impossible(
+    features: Features, model: ModelFolder, mass: np.ndarray | None = None
+) -> Features:
+    """Return Φ with all signatures without mass as one, so that the others alone cost time.
+
+    After pretraining most are such: those of words that the corpus lacks. N-grams of that text, or
+    of a file, may have mass for any.
+    """
+    if has_own_words(model) or model.background.get("pretraining") or model.subwords:
+        return features
+    mass = model.mass() if mass is None else mass
+    return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
+
+
+# Writing
+
+COPIED = {  # files that the model folder has as the stages wrote them; many recipes have none
+    "analyse": ("analyses.npz", "endings.npz"),
+    "featurise": ("letters.npy", DESCRIBED),
+    "background": (
+        "spelling.npz",
+        "spelling.safetensors",
+        "ngrams.npz",
+        "factors.npz",
+        "topics.json",
+    ),
+    "encode": ("subwords.json", "subwords.count.npy", "classes.npy", "labels.json"),
+}
+
+
+def prepare(recipe: Recipe, inputs: Inputs) -> dict[str, Any]:
+    """Return the configuration of a model that is trained on prepared data, without hashes."""
+    kept = asdict(recipe)
+    names = [Path(teacher).name for teacher in recipe.teachers.models]  # no paths of this machine
+    kept["teachers"]["models"], kept["start"] = names, None
+    return {
+        "format": FORMAT,
+        "model_type": "accord",
+        "params": {"train": kept},
+        "background": load_json(inputs["background"] / ABOUT_B, dict),
+        "lookup": load_json(inputs["analyse"] / CHAIN, dict),
+    }
+
+
+def write_prepared(
+    config: dict[str, Any], inputs: Inputs, texts: Sequence[Sentences], folder: Path
+) -> None:
+    """Write all files of a model folder but its weights and `config.json`."""
+    for stage, names in COPIED.items():
+        for path in (inputs[stage] / name for name in names):
+            if path.exists():
+                shutil.copy(path, folder / path.name)
+    phi = Features.load(inputs["featurise"] / "phi.npz")
+    path = inputs["featurise"] / "psi.npz"
+    psi = Features.load(path) if path.exists() else None
+    spelled = inputs["background"] / "spelled.npy"
+    about = config["background"]
+    KnownWords.load(inputs["analyse"] / WORDS).with_columns(
+        load_array(inputs["background"] / "share.npy"),
+        load_array(inputs["background"] / "b.npy"),
+        about["kind"],
+        about["share"],
+        signature=phi.signature,
+        read=np.zeros(0, np.int64) if psi is None else psi.signature,
+        spelled=load_array(spelled) if spelled.exists() else np.zeros(0, np.int64),
+    ).save(folder / WORDS)
+    names = load_json(inputs["featurise"] / "names.json", list)
+    save_features(phi, psi, names, folder / FEATURES)
+    if phi.dimensions:
+        save_weights({VECTORS: phi.vectors}, folder / VECTORS_FILE)
+    if BACKGROUNDS.about(about["kind"], "reads_text"):
+        for number, text in enumerate(texts):
+            _save_text(text, folder / f"text-{number}.npz")
+
+
+def save_features(phi: Features, psi: Features | None, names: Sequence[str], path: Path) -> None:
+    """Write Φ and Ψ without the signatures of words and without vectors, and all names."""
+    letters = np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)
+    arrays = {"names": letters}
+    for side, features in (("phi", phi), ("psi", psi)):
+        rows = dict.fromkeys(_ROWS, np.zeros(0, np.uint8)) if features is None else _rows(features)
+        arrays |= {f"{side}_{name}": array for name, array in rows.items()}
+    save_arrays(path, arrays, packed=True)
+
+
+def _rows(features: Features) -> dict[str, np.ndarray]:
+    values, code = np.unique(features.values, return_inverse=True)
+    return {
+        "lengths": narrow(np.diff(features.indptr)),
+        "indices": narrow(features.indices),
+        "values": values,
+        "value": narrow(code),
+        "vector": narrow(features.vector) if features.dimensions else np.zeros(0, np.uint8),
+        "feature_count": np.array(features.feature_count),
+    }
+
+
+_OF_TEXT = ("ids", "lengths", "labels", "documents")
+
+
+def _save_text(text: Sentences, path: Path) -> None:
+    columns = {name: getattr(text, name) for name in _OF_TEXT}
+    empty = np.zeros(0, np.uint8)
+    arrays = {name: empty if column is None else column for name, column in columns.items()}
+    save_arrays(path, arrays, packed=True)
+
+
+def _read_text(path: Path) -> Sentences:
+    arrays = load_arrays(path, _OF_TEXT)
+    return Sentences(**{name: array if array.size else None for name, array in arrays.items()})
+
+
+def write_config(config: dict[str, Any], folder: Path) -> None:
+    """Write `config.json` with the hashes of all files of the model."""
+    hashes = {path.name: hash_of_file(path) for path in sorted(model_files(folder))}
+    write_json(folder / CONFIG, {**config, "files": hashes})
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Return the files of a model that lie in a folder, perhaps with those of its training."""
+    names = {
+        WEIGHTS,
+        VECTORS_FILE,
+        WORDS,
+        FEATURES,
+        *(name for copied in COPIED.values() for name in copied),
+    }
+    patterns = (SHARDS, "text-*.npz", "counts.npz")
+    return [
+        *(folder / name for name in names if (folder / name).is_file()),
+        *(path for pattern in patterns for path in folder.glob(pattern)),
+    ]
+
+
+# Opening
+
+
+def read_recipe(config: dict[str, Any], folder: Path) -> Recipe:
+    """Return the recipe of a model's configuration."""
+    try:
+        return checked(Recipe, config["params"]["train"], "params.train")
+    except ValueError as error:  # of a type, or of a number out of its range
+        raise AccordError(f"{folder / CONFIG}: {error}") from None
+
+
+READ = {".json", ".npy", ".npz", ".safetensors"}  # files that are loaded
+MOST_PACKED = 100  # bytes that one byte of a packed file may stand for
+ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
+
+
+def open_folder(folder: Path) -> ModelFolder:
+    """Open a model folder after a check of its files."""
+    model = ModelFolder(folder)
+    check_files(folder, model.config)
+    for path in sorted(folder.glob("*.npz")):
+        check_packed(path)
+    _check_bounds(model)
+    return model
+
+
+def start_settings(start: str) -> StartSettings:
+    """Return the settings of the model that `train.start` names."""
+    from accord.pipeline.data.word_vectors import is_dense  # needs what a training machine lacks
+
+    model = ModelFolder(find_start(start).folder)
+    params = model.config["params"]
+    params["analyse"]["lexicon"] = model.lexicons
+    # A checkpoint that was fine-tuned itself may have vectors that its settings do not name.
+    return StartSettings(params, any(map(is_dense, model.feature_names)))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read `config.json` of a model folder of this version."""
+    config = read_json(folder / CONFIG)
+    params = config.get("params")
+    if config.get("model_type") != "accord" or not isinstance(config.get("files"), dict):
+        raise AccordError(f"{folder / CONFIG}: expected what `accord export` writes")
+    if not isinstance(params, dict) or not isinstance(params.get("train"), dict):
+        raise AccordError(f"{folder / CONFIG}: params.train: expected a recipe")
+    return config
+
+
+def check_files(folder: Path, config: dict[str, Any]) -> None:
+    """Check that every file that could be read is named with its hash and has that hash."""
+    hashes = config["files"]
+    for name, digest in hashes.items():
+        if Path(name).name != name or not isinstance(digest, str):
+            raise AccordError(
+                f"{folder / CONFIG}: expected names of files beside it and their hashes, "
+                f"got {name!r}: {digest!r:.100}"
+            )
+        if not (folder / name).is_file():
+            raise Damaged(f"{folder / name} is missing")
+    present = {path.name for path in folder.iterdir() if path.suffix in READ}
+    for name in sorted(present - {CONFIG, META} - hashes.keys()):
+        raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
+    for fault in Artefact(folder, config).faults():
+        raise Damaged(fault)
+
+
+def check_packed(path: Path) -> None:
+    """Check that arrays are not far larger than their file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            claimed = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise AccordError(f"{path} cannot be loaded: {error}") from None
+    most = ALWAYS + MOST_PACKED * path.stat().st_size
+    if claimed > most:
+        raise AccordError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
+
+
+def _check_bounds(model: ModelFolder) -> None:
+    """Reject a recipe or a Φ that is larger than the weights allow.
+
+    Both would cost time or memory before the shapes of the weights can be compared.
+    """
+    recipe, shapes = model.recipe, shapes_of(model._tensors)
+    if recipe.output != "background" and recipe.layers > len(shapes):
+        raise AccordError(
+            f"{model.folder / CONFIG}: layers: expected at most {len(shapes)}, the tensors of the "
+            f"model; got {recipe.layers:,}"
+        )
+    phi = model.phi
+    most = max(len(phi.indices), *(size for shape in shapes.values() for size in shape), 1)
+    if phi.feature_count > most:
+        raise AccordError(
+            f"{model.folder / FEATURES}: feature_count: expected at most {most:,}, as many as it "
+            f"names or there are weights for; got {phi.feature_count:,}"
+        )
+    if phi.vocabulary_size != len(model.words):
+        raise AccordError(
+            f"{model.folder / FEATURES}: expected {len(model.words):,} words, as many as the "
+            f"vocabulary has; got {phi.vocabulary_size:,}"
+        )
