@@ -367,7 +367,9 @@ class NGramBackground(Background):
             masses.append(prior(counts))
             model = smoothing(levels, _base(counts, masses[-1])).numpy()
             if part:
-                left_out = joined([each.chosen(each.parts(folds) == part) for each in texts])
+                left_out = joined(
+                    [part_of.chosen(part_of.parts(folds) == part) for part_of in texts]
+                )
                 model = model.restricted(_rows(columns(left_out), len(left_out.ids), model.order))
             models.append(model)
         ngrams = stacked(models)
@@ -444,7 +446,7 @@ class NGramBackground(Background):
 
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The number of nodes before those of each length, and the entries of each node."""
+        """Return the number of nodes before those of each length, and of entries of each node."""
         return self.seen_nodes.cpu().numpy(), self.seen_starts.diff().cpu().numpy()
 
 
@@ -558,8 +560,13 @@ class HistoryContext(NamedTuple):
     factors: Mapping[str, np.ndarray] | None = None  # numbers of each word, 0 being END's alone
 
 
-def words(given: HistoryContext) -> NGramBackground:
+def words(counted: HistoryContext) -> NGramBackground:
     """The last words."""
     return NGramBackground.learn(
-        given.features, given.texts, given.order, given.smoothing, given.prior, given.folds
+        counted.features,
+        counted.texts,
+        counted.order,
+        counted.smoothing,
+        counted.prior,
+        counted.folds,
     )

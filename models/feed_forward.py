@@ -76,8 +76,8 @@ class LSTMWindow(Encoder):
         length = windows[:, :, -1].detach().sum(dim=0).long()  # (T·B)
         # From its first word on, as the state before it is empty; what follows is not asked for.
         place = torch.arange(self.order, device=inputs.device).unsqueeze(1)
-        at = (place + self.order - length).clamp(max=self.order - 1).unsqueeze(2)
-        read = windows[:, :, :-1].gather(0, at.expand(-1, -1, self.inputs))
+        places = (place + self.order - length).clamp(max=self.order - 1).unsqueeze(2)
+        read = windows[:, :, :-1].gather(0, places.expand(-1, -1, self.inputs))
         self.within.dropout.texts = inputs.shape[1]
         outputs, _ = self.within(read, self.within.initial_state(read.shape[1]))
         last = (length - 1).view(1, -1, 1).expand(-1, -1, outputs.shape[2])

@@ -344,7 +344,7 @@ Kind = TypeVar("Kind", bound=LogLinear)
 class OutputContext:
     """The arguments of every output: the words by their features, b, and sizes of the network."""
 
-    output: str  # its name, for errors
+    name: str  # of the output, for errors
     features: Features
     background: Background
     size: int  # of h
@@ -367,7 +367,7 @@ Temperature = Annotated[bool, "of p, fitted on validation after the training"]
 
 @about(log_linear=True)
 def log_linear(
-    given: OutputContext,
+    output: OutputContext,
     *,
     background_gate: Gate = False,
     temperature: Temperature = False,
@@ -378,7 +378,7 @@ def log_linear(
     ] = False,
 ) -> LogLinear:
     """A sum over the features of a word, with weights that the network chooses at every step."""
-    return given.log_linear(
+    return output.log_linear(
         LogLinear,
         background_gate=background_gate,
         temperature=temperature,

@@ -24,11 +24,11 @@ class Enumerable(Model, Protocol):
     """A model that lists p of all words."""
 
     def log_distributions(self, sentences: Sentences) -> np.ndarray:
-        """log p of every word of the vocabulary in every place: (N × V)."""
+        """Return log p of every word of the vocabulary at every position: (N × V)."""
 
 
 def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> Tensor:
-    """The log-probability of every word at every position by each part: (M × N × V)."""
+    """Return log p of every word at every position by each part: (M × N × V)."""
     log_p = [torch.from_numpy(part.log_distributions(sentences)).float() for part in parts]
     widths = sorted({of_part.shape[1] for of_part in log_p})
     if len(widths) > 1:
@@ -37,7 +37,7 @@ def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> 
 
 
 def mixed(log_p: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """log Σ_i w_i·p_i, from the log p of each word by each part (M × N): (N)."""
+    """Return log Σ_i w_i·p_i from log p of each word by each part (M × N): (N)."""
     with np.errstate(divide="ignore"):  # a part may find a word impossible, or count for nothing
         return np.logaddexp.reduce(log_p + np.log(weights)[:, None], axis=0)
 
@@ -52,7 +52,7 @@ def likeliest_weights(
     rounds: int = ROUNDS,
     enough: float = ENOUGH,
 ) -> np.ndarray:
-    """The weights that make a text likeliest, from the log p of its words by each part (M × N).
+    """Return the weights that make a text likeliest, from log p of its words (M × N).
 
     By expectation and maximisation: w_i becomes the mean share that part i has in each word. The
     likelihood has one maximum, and rises in every round, until a round gains less than `enough`.
@@ -68,20 +68,21 @@ def likeliest_weights(
     of_kind = [slice(None)] if kind is None else [kind[is_possible] == k for k in range(kinds)]
     groups = [(p[:, chosen], counts[chosen]) for chosen in of_kind]
     weights = np.full((kinds, len(p)), 1 / len(p))
-    before = -np.inf
+    previous = -np.inf
     for _ in range(rounds):
-        together = [own @ of_kind for own, (of_kind, _) in zip(weights, groups, strict=True)]
+        mixtures = [shares @ of_kind for shares, (of_kind, _) in zip(weights, groups, strict=True)]
         sums = (
-            (count * np.log(both)).sum() for (_, count), both in zip(groups, together, strict=True)
+            (count * np.log(mixture)).sum()
+            for (_, count), mixture in zip(groups, mixtures, strict=True)
         )
         mean = sum(sums) / max(counts.sum(), 1)
-        if mean - before < enough:
+        if mean - previous < enough:
             break
-        before = mean
-        for own, (of_kind, count), both in zip(weights, groups, together, strict=True):
+        previous = mean
+        for shares, (of_kind, count), mixture in zip(weights, groups, mixtures, strict=True):
             if total := count.sum() + added:
-                own *= of_kind @ (count / both) / total
-                own += added / len(p) / total
+                shares *= of_kind @ (count / mixture) / total
+                shares += added / len(p) / total
     return weights[0] if kind is None else weights
 
 
@@ -93,21 +94,23 @@ NEWTON_STEPS = 20  # of Newton's method, at most
 def score(
     parts: Sequence[Enumerable], weightings: Sequence[np.ndarray], texts: Iterable[Sentences]
 ) -> np.ndarray:
-    """log p of every word of some short texts by each weighting of the parts: (W × N).
+    """Return log p of every word of some short texts by each weighting of the parts: (W × N).
 
     The whole distributions of the parts are slow, so they are computed once for all weightings. A
     part of weight 0 is left out.
     """
-    found = []
+    log_p_of_texts = []
     for text in texts:
         log_p = stacked_distributions(parts, text)
         combined = (_combined(log_p, weights) for weights in weightings)
-        found.append([each[range(len(text.ids)), text.ids].numpy() for each in combined])
-    return np.concatenate(found, axis=1).astype(np.float64)
+        log_p_of_texts.append(
+            [log_p_of_words[range(len(text.ids)), text.ids].numpy() for log_p_of_words in combined]
+        )
+    return np.concatenate(log_p_of_texts, axis=1).astype(np.float64)
 
 
 def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
-    """A word is impossible if any part with a weight other than 0 finds it so."""
+    """Return the normalised combination; a word that a part finds impossible is so."""
     log_p, exponents = log_p[weights != 0], torch.from_numpy(weights[weights != 0]).to(log_p.dtype)
     is_possible = log_p.isfinite().all(dim=0)
     log_p = torch.tensordot(exponents, log_p.where(is_possible, 0), dims=1)
@@ -115,7 +118,7 @@ def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
 
 
 def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
-    """The weights that make words likeliest, from all log-probabilities of each part (M × N × V).
+    """Return the weights that make words likeliest, from the parts' log p (M × N × V).
 
     By Newton's method, the likelihood being concave:
 
@@ -126,11 +129,11 @@ def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
         gradient, covariance = np.zeros(len(log_p)), np.zeros((len(log_p), len(log_p)))
         for start in range(0, len(words), WORDS_AT_ONCE):
             here = slice(start, start + WORDS_AT_ONCE)
-            part, own = log_p[:, here], words[here]
+            part, targets = log_p[:, here], words[here]
             p = _combined(part, weights).exp()
             part = part.where(part.isfinite(), 0)  # 0 times −inf would be no number
             mean = (p * part).sum(dim=2)
-            gradient += (part[:, range(len(own)), own] - mean).sum(dim=1).numpy()
+            gradient += (part[:, range(len(targets)), targets] - mean).sum(dim=1).numpy()
             centred = (part - mean.unsqueeze(2)).flatten(start_dim=1)
             covariance += ((centred * p.flatten()) @ centred.T).numpy()
         step = np.linalg.lstsq(covariance, gradient, rcond=None)[0]
@@ -141,7 +144,7 @@ def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
 
 
 def chunks(sentences: Sentences) -> Iterator[Sentences]:
-    """Whole sentences, in chunks of about this many words."""
+    """Yield whole sentences, in chunks of about WORDS_AT_ONCE words."""
     ends = np.cumsum(sentences.lengths)
     stops = (np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1)) + 1).tolist()
     for first, stop in pairwise([0, *stops]):

@@ -216,8 +216,8 @@ def output_layer(
 ) -> OutputLayer:
     """Return the chosen output: log-linear, or another over the signatures."""
     shared = embedding if recipe.tied and isinstance(embedding, FeatureEmbedding) else None
-    given = OutputContext(
-        output=parted(recipe.output)[0],
+    arguments = OutputContext(
+        name=parted(recipe.output)[0],
         features=features,
         background=background,
         size=recipe.embedding if recipe.tied else recipe.hidden,
@@ -226,7 +226,7 @@ def output_layer(
         extra=extra,
         described=described,
     )
-    return OUTPUTS.make(recipe.output, given)
+    return OUTPUTS.make(recipe.output, arguments)
 
 
 def reads_ends(choice: Choice) -> bool:

@@ -74,27 +74,27 @@ class Features:
 
     @property
     def vocabulary_size(self) -> int:
-        """V, the number of words."""
+        """Return V, the number of words."""
         return len(self.signature)
 
     @property
     def signature_count(self) -> int:
-        """S, the number of distinct rows."""
+        """Return S, the number of distinct rows."""
         return len(self.indptr) - 1
 
     @property
     def dimensions(self) -> int:
-        """D, the number of dense features."""
+        """Return D, the number of dense features."""
         return self.vectors.shape[1]
 
     @property
     def sparse_count(self) -> int:
-        """F − D, the number of sparse features."""
+        """Return F − D, the number of sparse features."""
         return self.feature_count - self.dimensions
 
     @cached_property
     def is_identity(self) -> bool:
-        """Whether Φ·W is W itself: signature s has the one feature s, with value 1."""
+        """Return whether Φ·W is W itself: signature s has the one feature s, with value 1."""
         return (
             not self.dimensions
             and self.signature_count == self.feature_count == len(self.indices)
@@ -105,7 +105,7 @@ class Features:
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """The words in the order of their signatures, and where each signature's begin (S + 1)."""
+        """Return the words in the order of their signatures, and the start of each (S + 1)."""
         sizes = np.bincount(self.signature, minlength=self.signature_count)
         return np.argsort(self.signature, kind="stable"), _ends(sizes)
 
@@ -138,12 +138,12 @@ class Features:
 
     @classmethod
     def one_hot(cls, words: int) -> "Features":
-        """Every word its own feature: with a uniform background, the ordinary softmax."""
+        """Return Φ with a feature per word: with a uniform background, the ordinary softmax."""
         identity = np.arange(words)
         return cls(np.arange(words + 1), identity, np.ones(words), identity, words)
 
     def with_vectors(self, vectors: np.ndarray, vector: np.ndarray) -> "Features":
-        """The same with a dense block: `vectors` (R × D), and which of them each word has (V)."""
+        """Return Φ with a dense block: `vectors` (R × D), and the row of each word (V)."""
         split = self.split_by(_vector(vector, np.int64, "vector"))
         return replace(
             split,
@@ -153,7 +153,7 @@ class Features:
         )
 
     def split_by(self, group: np.ndarray) -> "Features":
-        """The same Φ with signatures split where their words are of different groups."""
+        """Return Φ with signatures split where their words are of different groups."""
         # Each pair as one number, which is sorted eight times as fast as rows of two are.
         groups, of_word = np.unique(group, return_inverse=True)
         pairs = self.signature * len(groups) + of_word
@@ -172,7 +172,7 @@ class Features:
         )
 
     def merging(self, is_merged: np.ndarray) -> "Features":
-        """The same Φ with some signatures (S) merged into the last, without sparse features."""
+        """Return Φ with some signatures (S) merged into the last, without sparse features."""
         if not is_merged.any():
             return self
         number = np.where(is_merged, np.sum(~is_merged), np.cumsum(~is_merged) - 1)
@@ -188,7 +188,7 @@ class Features:
         )
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
-        """The group of each signature, from the groups of its words, which must agree."""
+        """Return the group of each signature from those of its words, which must agree."""
         if len(group) != self.vocabulary_size:
             raise AccordError(
                 f"{name}: expected {self.vocabulary_size} numbers, one per word; got {len(group)}"
@@ -251,8 +251,8 @@ def _canonical(
         indices, values = indices[order], values[order]
         repeated = np.flatnonzero(same_row & (np.diff(indices) == 0))
         if len(repeated):
-            at = repeated[0]
-            raise AccordError(f"indices: row {row[at]} names feature {indices[at]} twice")
+            index = repeated[0]
+            raise AccordError(f"indices: row {row[index]} names feature {indices[index]} twice")
     return indptr, indices, values
 
 
@@ -260,8 +260,8 @@ def _ends(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(lengths)))
 
 
-def _vector(given: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
-    array = np.asarray(given)
+def _vector(values: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
+    array = np.asarray(values)
     if array.ndim != 1:
         raise AccordError(f"{name}: expected one dimension, got the shape {array.shape}")
     if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
@@ -269,15 +269,15 @@ def _vector(given: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=kind)
 
 
-def _matrix(given: ArrayLike, name: str) -> np.ndarray:
-    array = np.asarray(given)
+def _matrix(values: ArrayLike, name: str) -> np.ndarray:
+    array = np.asarray(values)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise AccordError(
             f"{name}: expected a matrix of numbers, got {array.dtype} of the shape {array.shape}"
         )
     if not np.isfinite(array).all():
-        at = tuple(int(each[0]) for each in np.nonzero(~np.isfinite(array)))
-        raise AccordError(f"{name}: expected finite numbers, got {array[at]} at index {at}")
+        index = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
+        raise AccordError(f"{name}: expected finite numbers, got {array[index]} at index {index}")
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
@@ -288,13 +288,13 @@ def _check_rows(
         ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
         raise AccordError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
     if (np.diff(indptr) < 0).any():
-        at = int(np.argmax(np.diff(indptr) < 0))
-        raise AccordError(f"indptr: expected to rise, falls after index {at}")
+        index = int(np.argmax(np.diff(indptr) < 0))
+        raise AccordError(f"indptr: expected to rise, falls after index {index}")
     if len(values) != len(indices):
         raise AccordError(
             f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
         )
     check_range("indices", "features", indices, 0, feature_count)
     if not np.isfinite(values).all():
-        at = int(np.argmin(np.isfinite(values)))
-        raise AccordError(f"values: expected finite numbers, got {values[at]} at index {at}")
+        index = int(np.argmin(np.isfinite(values)))
+        raise AccordError(f"values: expected finite numbers, got {values[index]} at index {index}")

@@ -17,7 +17,7 @@ from accord.models.phi import Features
 
 
 class ClassLayer(nn.Module):
-    """The same for classes of words, such as signatures, which do not depend on the context."""
+    """An output layer for classes of words, such as signatures, whatever the context."""
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()
@@ -32,8 +32,8 @@ class ClassLayer(nn.Module):
 class SignatureOutput(OutputLayer):
     """p(x | K) = p(s(x) | K) · b(x)/B_s(x), with p(s | K) from the layer within.
 
-    So a word that training lacks, one of a signature with words that it has, keeps its mass, as in
-    the log-linear model: a softmax over words would learn that it does not occur.
+    A word that training lacks keeps its mass if its signature has others, as in the log-linear
+    model: a softmax over words would learn that it does not occur.
     """
 
     signature: Tensor  # of every word (V)
@@ -65,39 +65,39 @@ class Tied(TypedDict, total=False):
     product: FeatureProduct
 
 
-def tied_weights(given: OutputContext) -> Tied:
+def tied_weights(output: OutputContext) -> Tied:
     """Return the weights to share; none if the output has weights of its own."""
-    if given.embedding is None:
+    if output.embedding is None:
         return {}
-    return {"weight": given.embedding.weight, "product": given.embedding.product}
+    return {"weight": output.embedding.weight, "product": output.embedding.product}
 
 
-def unigram_of(given: OutputContext) -> Unigram:
+def unigram_of(output: OutputContext) -> Unigram:
     """Return the background; an error if it depends on the context."""
-    if not isinstance(given.background, Unigram):
+    if not isinstance(output.background, Unigram):
         raise AccordError(
-            f"output: {given.output} cannot use a background that depends on the context; "
+            f"output: {output.name} cannot use a background that depends on the context; "
             f"expected background.kind: unigram or uniform"
         )
-    return given.background
+    return output.background
 
 
-def signature_mass(given: OutputContext) -> np.ndarray:
+def signature_mass(output: OutputContext) -> np.ndarray:
     """Return the mass of each signature."""
-    return unigram_of(given).log_sums.exp().numpy()
+    return unigram_of(output).log_sums.exp().numpy()
 
 
-def over_signatures(given: OutputContext, within: ClassLayer) -> SignatureOutput:
+def over_signatures(output: OutputContext, within: ClassLayer) -> SignatureOutput:
     """Turn a layer over signatures into one over words, which share by the background."""
-    return SignatureOutput(within, given.features, unigram_of(given))
+    return SignatureOutput(within, output.features, unigram_of(output))
 
 
 class Softmax(ClassLayer):
     """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y).
 
-    With a `product`, `weight` has a vector per feature, and w_x is the sum over those of x. With
+    With a `product`, `weight` has a vector per feature, and w_x is their sum over those of x. With
     `mass` scores start from its logarithm, hence normalised: a bias takes short steps, and would
-    be epochs on its way there.
+    need epochs to get there.
     """
 
     def __init__(
@@ -137,8 +137,8 @@ class SelfNormalised(Softmax):
 
         loss = −log p(x̄ | K) + penalty · (log Z)²
 
-    Its scores then are log p but for log Z, which is small, and a word's costs one product of
-    vectors. Where probabilities are asked for, they are normalised all the same.
+    Its scores are then log p up to log Z, which is small, and a word's score costs one product of
+    vectors. Probabilities are normalised all the same.
     """
 
     def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied: Unpack[Tied]):
@@ -155,38 +155,40 @@ class SelfNormalised(Softmax):
         return (self.penalty * log_z.square() - log_p).mean()
 
     def score_of(self, h: Tensor, words: Tensor) -> Tensor:
-        """The score that stands for log p if Z is not computed: (N)."""
+        """Return the score that replaces log p if Z is not computed: (N)."""
         return (h * self._vectors()[words]).sum(dim=1) + self.bias[words]
 
 
 def log_share(mass: np.ndarray) -> np.ndarray:
-    """log p in proportion to the mass; without mass, the smallest one counts instead of −∞."""
+    """Return log p in proportion to the mass; without mass, the smallest one replaces −∞."""
     mass = np.maximum(mass, mass[mass > 0].min())
     return np.log(mass / mass.sum())
 
 
-def softmax(given: OutputContext) -> SignatureOutput:
+def softmax(output: OutputContext) -> SignatureOutput:
     """One vector for each signature, and all of them compared at each step."""
-    mass = signature_mass(given)
-    return over_signatures(given, Softmax(len(mass), given.size, mass=mass, **tied_weights(given)))
+    mass = signature_mass(output)
+    return over_signatures(
+        output, Softmax(len(mass), output.size, mass=mass, **tied_weights(output))
+    )
 
 
 def self_normalised(
-    given: OutputContext,
+    output: OutputContext,
     *,
     penalty: Annotated[float, Range(ge=0), "on the square of log Z"] = 0.1,
 ) -> SignatureOutput:
     """A softmax that is trained to have Z near 1; its probabilities are normalised."""
-    mass = signature_mass(given)
-    layer = SelfNormalised(mass, given.size, penalty, **tied_weights(given))
-    return over_signatures(given, layer)
+    mass = signature_mass(output)
+    layer = SelfNormalised(mass, output.size, penalty, **tied_weights(output))
+    return over_signatures(output, layer)
 
 
 class Adaptive(ClassLayer):
-    """`AdaptiveLogSoftmaxWithLoss`, which wants words by falling frequency, for words as they are.
+    """`AdaptiveLogSoftmaxWithLoss` for words in any order; it expects falling frequency.
 
-    `mass` says how frequent each word is; without it the ids are taken to fall in frequency. With
-    it frequent words and the clusters start from its logarithm, as in a softmax.
+    `mass` is the frequency of each word; without it the ids fall in frequency. With it frequent
+    words and the clusters start from its logarithm, as in a softmax.
     """
 
     rank: Tensor  # of each word by falling frequency
@@ -222,24 +224,24 @@ class Adaptive(ClassLayer):
 
     @staticmethod
     def _full_precision(h: Tensor) -> torch.autocast:
-        """PyTorch's layer mixes precisions under autocast, and fails."""
+        """Return a context without autocast, under which PyTorch's layer fails."""
         return torch.autocast(h.device.type, enabled=False)
 
 
 def default_cutoffs(words: int) -> list[int]:
-    """Where the authors cut vocabularies of 10,000, 44,000 and 793,000 words, by the nearest."""
+    """Return the cutoffs of the authors for 10,000, 44,000 or 793,000 words, by the nearest."""
     if words > 200_000:
         return [4_000, 40_000, 200_000]
     return [cutoff for cutoff in (2_000, 10_000) if cutoff < words / 2] or [max(1, words // 2)]
 
 
-def adaptive(given: OutputContext) -> SignatureOutput:
+def adaptive(output: OutputContext) -> SignatureOutput:
     """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
-    mass = signature_mass(given)
-    return over_signatures(given, Adaptive(len(mass), given.size, mass=mass))
+    mass = signature_mass(output)
+    return over_signatures(output, Adaptive(len(mass), output.size, mass=mass))
 
 
-def background(given: OutputContext) -> NoReturn:
+def background(output: OutputContext) -> NoReturn:
     """The background b by itself, so that nothing is trained."""
     raise AccordError(
         "output: background is b by itself, without a network; a model of subwords, or one that "

@@ -47,11 +47,11 @@ class Transformer(Encoder):
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        x, after = self.into(inputs), []
-        for layer, (before,) in zip(self.layers, state, strict=True):
-            x, layer_state = layer(x, before)
-            after.append((layer_state,))
-        return self.out(self.norm(x)), tuple(after)
+        x, states = self.into(inputs), []
+        for layer, (read,) in zip(self.layers, state, strict=True):
+            x, layer_state = layer(x, read)
+            states.append((layer_state,))
+        return self.out(self.norm(x)), tuple(states)
 
     def initial_state(self, batch: int) -> State:
         return tuple(
@@ -84,7 +84,7 @@ class _TransformerLayer(nn.Module):
         return x + self.dropout(self.forward_net(x)), read[max(0, len(read) - self.reach + 1) :]
 
     def _attention(self, normed: Tensor, read: Tensor) -> Tensor:
-        """Each of the last T positions reads those of all that are before it and within reach."""
+        """Read, at each of the last T positions, all positions before it and within reach."""
         place = torch.arange(len(read), device=read.device)
         distance = place[len(read) - len(normed) :, None] - place
         key, value = self.key_value(read).chunk(2, dim=-1)
@@ -97,12 +97,12 @@ class _TransformerLayer(nn.Module):
         return self.together(attended.permute(2, 0, 1, 3).flatten(start_dim=2))
 
     def _split(self, x: Tensor) -> Tensor:
-        """(T × B × hidden) by heads: (B × heads × T × width)."""
+        """Split (T × B × hidden) by heads: (B × heads × T × width)."""
         return x.unflatten(-1, (self.heads, -1)).permute(1, 2, 0, 3)
 
 
 def _rotated(x: Tensor, place: Tensor) -> Tensor:
-    """Pairs of coordinates turned by an angle that grows with the position, at many speeds."""
+    """Turn pairs of coordinates by an angle that grows with the position, at many speeds."""
     half = x.shape[-1] // 2
     speed = 10_000 ** -(torch.arange(half, device=x.device) / half)
     angle = place[:, None] * speed

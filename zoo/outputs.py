@@ -167,7 +167,7 @@ def _classes(given: OutputContext) -> np.ndarray:
     """The class of each signature."""
     if given.classes is None:
         raise AccordError(
-            f"output: {given.output} has no classes of words; expected encode.classes"
+            f"output: {given.name} has no classes of words; expected encode.classes"
         )
     return given.features.group_of_signatures("classes", given.classes)
 

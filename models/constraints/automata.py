@@ -52,14 +52,14 @@ class Expression:
             raise self._wrong("the end", self._tokens[-1])
 
     def reversed(self) -> "Expression":
-        """The same expression, read from its end."""
+        """Return the same expression, read from its end."""
         places = range(len(self.tests))
         self.after = [{before for before in places if at in self.after[before]} for at in places]
         self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
         return self
 
     def automaton(self, obeys: np.ndarray, end: int) -> np.ndarray:
-        """`follow` of an automaton (Q × G) that accepts the sentences that match the expression.
+        """Return `follow` (Q × G) of an automaton that accepts the matching sentences.
 
         `obeys` (P × G) says which groups of words pass each test; the group `end` closes a
         sentence. States from which no sentence can be completed are forbidden. `states` has, for
@@ -71,9 +71,9 @@ class Expression:
         kind = np.argsort(np.argsort(first))[kind.reshape(-1)]
         obeys = obeys[:, kinds]
         states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
-        found: list[frozenset[int] | None] = [None]
+        reached_sets: list[frozenset[int] | None] = [None]
         rows, accepts = [], []
-        for state in found:  # which grows meanwhile
+        for state in reached_sets:  # which grows meanwhile
             read = (
                 self.whole.first
                 if state is None
@@ -85,13 +85,13 @@ class Expression:
                 reached = frozenset(place for place in read if obeys[place, group])
                 if reached not in states:
                     states[reached] = len(states)
-                    found.append(reached)
+                    reached_sets.append(reached)
                 row[group] = states[reached]
             if len(states) > MOST_STATES:
                 raise self._too_large(f"at most {MOST_STATES:,} states")
             rows.append(row)
             accepts.append(is_whole)
-        self.states = found
+        self.states = reached_sets
         return self._trimmed(np.array(rows)[:, kind], np.array(accepts), end)
 
     def _trimmed(self, follow: np.ndarray, accepts: np.ndarray, end: int) -> np.ndarray:
@@ -107,12 +107,12 @@ class Expression:
     def _tokenised(self) -> Iterator[str]:
         place = 0
         while place < len(self.text):
-            found = TOKEN.match(self.text, place)
-            if not found:
+            match = TOKEN.match(self.text, place)
+            if not match:
                 raise self._wrong('a closing "', self.text[place:])
-            if found[1]:
-                yield found[1]
-            place = max(found.end(), place + 1)
+            if match[1]:
+                yield match[1]
+            place = max(match.end(), place + 1)
 
     def _check_size(self) -> None:
         """Limit nested brackets, which are parsed by recursion, and tests, which fill a table."""
@@ -205,7 +205,7 @@ class Letters(NamedTuple):
 
 
 def letters(expression: str, alphabet: Alphabet) -> Letters:
-    """The automaton of all words that an expression matches as a whole."""
+    """Return the automaton of all words that an expression matches as a whole."""
     tests, named, parsed = _parsed(expression)
     outside = sorted(c for c in named | {*DIGITS} if c not in alphabet.symbol)
     characters = [*alphabet.symbol, *outside, OTHER]
@@ -222,7 +222,7 @@ def letters(expression: str, alphabet: Alphabet) -> Letters:
 
 
 def matches(expression: str, words: Iterable[str]) -> list[bool]:
-    """Whether an expression matches each word as a whole, in time that grows as its length.
+    """Return whether an expression matches each word as a whole, in linear time.
 
     Python's `re` tries one way after the other, and `(.|.)*z` has more ways than atoms.
     """
@@ -245,13 +245,13 @@ def matches(expression: str, words: Iterable[str]) -> list[bool]:
 
 
 def _obeys(tests: Sequence[Test], characters: Sequence[str]) -> np.ndarray:
-    """Which characters pass each test; the end of a word, the last column, passes none."""
+    """Return which characters pass each test; the end of a word, the last column, passes none."""
     obeys = np.array([[test(c) for c in characters] for test in tests], bool)
     return np.pad(obeys.reshape(len(tests), len(characters)), ((0, 0), (0, 1)))
 
 
 def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
-    """The tests of single characters, the characters they name, and an expression over them."""
+    """Return the tests of single characters, the characters they name, and the expression."""
     tests: list[Test] = []
     named: set[str] = set()
     text: list[str] = []
@@ -294,16 +294,16 @@ def _among(members: set[str], negated: bool) -> Test:
 
 
 def _members(inside: str) -> set[str]:
-    """The characters between the brackets of a class, or the single character."""
+    """Return the characters between the brackets of a class, or the single character."""
     if len(inside) == 1:
         return {inside}
-    found = set()
+    members = set()
     for first, last in RANGE.findall(inside):
         between = range(ord(first), ord(last or first) + 1)
         if not 0 < len(between) <= WIDEST:
             raise AccordError(f"[{inside}]: expected up to {WIDEST:,} characters in rising order")
-        found |= set(map(chr, between))
-    return found
+        members |= set(map(chr, between))
+    return members
 
 
 class WordAutomaton:
@@ -323,16 +323,16 @@ class WordAutomaton:
         self.log_weight = np.where(self.follow >= 0, weight, -np.inf)
 
     def states(self, sentences: Sentences) -> np.ndarray:
-        """The state before each word of each sentence: (N).
+        """Return the state before each word of each sentence: (N).
 
         A forbidden word leaves the state as it was: its text has the probability zero already.
         """
-        before = np.zeros(len(sentences.ids), np.int64)
-        starts, now = sentences.starts, np.zeros(len(sentences.lengths), np.int64)
+        states = np.zeros(len(sentences.ids), np.int64)
+        starts, current = sentences.starts, np.zeros(len(sentences.lengths), np.int64)
         for step in range(sentences.lengths.max(initial=0)):
             longer = np.flatnonzero(sentences.lengths > step)
             positions = starts[longer] + step
-            before[positions] = now[longer]
-            after = self.follow[now[longer], self.group[sentences.ids[positions]]]
-            now[longer] = np.where(after >= 0, after, now[longer])
-        return before
+            states[positions] = current[longer]
+            following = self.follow[current[longer], self.group[sentences.ids[positions]]]
+            current[longer] = np.where(following >= 0, following, current[longer])
+        return states

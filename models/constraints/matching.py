@@ -49,14 +49,14 @@ class NGramAutomaton:
         self.start = int(self._longest(ngrams, np.full((1, 1), END))[0])
 
     def _longest(self, ngrams: NGramTables, context: np.ndarray) -> np.ndarray:
-        """The node of the longest suffix of each context that has one."""
-        found = np.zeros(len(context), np.int64)
+        """Return the node of the longest suffix of each context that has one."""
+        longest = np.zeros(len(context), np.int64)
         for first, node in zip(self.nodes, ngrams.nodes(context), strict=False):
-            found = np.where(node >= 0, first + node, found)
-        return found
+            longest = np.where(node >= 0, first + node, longest)
+        return longest
 
     def ends(self) -> np.ndarray:
-        """p of END after each context."""
+        """Return p of END after each context."""
         p, is_end = np.zeros(self.nodes[-1]), self.symbol == END
         for level in range(len(self.tables)):
             nodes, arcs = self._slices(level)
@@ -67,8 +67,8 @@ class NGramAutomaton:
         return p
 
     def _slices(self, level: int) -> tuple[slice, slice]:
-        """The nodes and the arcs of contexts of one length."""
-        nodes, arcs = (each[level : level + 2].tolist() for each in (self.nodes, self.first))
+        """Return the nodes and the arcs of contexts of one length."""
+        nodes, arcs = (starts[level : level + 2].tolist() for starts in (self.nodes, self.first))
         return slice(*nodes), slice(*arcs)
 
     def _level(self, node: int) -> int:
@@ -82,14 +82,14 @@ class NGramAutomaton:
         return slice(self.first[level] + begin, self.first[level] + end)
 
     def p(self, node: int) -> np.ndarray:
-        """p of every symbol after a context."""
+        """Return p of every symbol after a context."""
         arcs = self._listed(node)
         p = self.backoff[node] * self.p(int(self.shorter[node])) if node else np.zeros(self.symbols)
         p[self.symbol[arcs]] = self.of_arc[arcs]
         return p
 
     def after(self, node: int, symbol: int) -> int:
-        """The node after a symbol."""
+        """Return the node after a symbol."""
         arcs = self._listed(node)
         at = arcs.start + int(self.symbol[arcs].searchsorted(symbol))
         if at < arcs.stop and self.symbol[at] == symbol:
@@ -97,26 +97,26 @@ class NGramAutomaton:
         return self.after(int(self.shorter[node]), symbol)
 
     def _lower(self) -> np.ndarray:
-        """The arc of the same symbol in the shorter context, which lists all of them."""
-        found = np.zeros(self.first[-1], np.int64)
+        """Return the arc of the same symbol in the shorter context, which lists all of them."""
+        lower = np.zeros(self.first[-1], np.int64)
         for level, table in enumerate(self.tables[1:], start=1):
             shorter = (table.contexts // self.symbols)[table.keys // self.symbols]
             key = shorter * self.symbols + table.keys % self.symbols
             below = self.tables[level - 1].keys.searchsorted(key)
-            found[self._slices(level)[1]] = self.first[level - 1] + below
-        return found
+            lower[self._slices(level)[1]] = self.first[level - 1] + below
+        return lower
 
     def mass(self, steps: np.ndarray, accepts: np.ndarray) -> np.ndarray:
-        """V of every node and state of an automaton; `steps` moves its state by each symbol."""
+        """Return V of every node and state; `steps` moves the automaton's state by each symbol."""
         mass = np.zeros((self.nodes[-1], len(accepts)))
         lower = self._lower()
         by_symbol = [np.flatnonzero(self.symbol == symbol) for symbol in range(self.symbols)]
         reached = np.tile(accepts, (len(self.symbol), 1))  # by END; the others follow
         for _ in range(ROUNDS):
-            before = mass.copy()
-            for symbol, own in enumerate(by_symbol):
+            previous = mass.copy()
+            for symbol, arcs_of_symbol in enumerate(by_symbol):
                 if symbol != END:
-                    reached[own] = mass[self.next[own]] @ steps[symbol].T
+                    reached[arcs_of_symbol] = mass[self.next[arcs_of_symbol]] @ steps[symbol].T
             weighed = self.of_arc[:, None] * reached
             for level, table in enumerate(self.tables):
                 nodes, arcs = self._slices(level)
@@ -126,7 +126,7 @@ class NGramAutomaton:
                     listed_there = np.add.reduceat(weighed[lower[arcs]], starts)
                     left = mass[self.shorter[nodes]] - listed_there
                     mass[nodes] += self.backoff[nodes][:, None] * left
-            if np.abs(mass - before).max() < ENOUGH:
+            if np.abs(mass - previous).max() < ENOUGH:
                 return mass
         raise NumericalError("the mass of what matches did not settle")
 
@@ -156,7 +156,7 @@ class Matching:
 
     @cached_property
     def log_mass(self) -> np.ndarray:
-        """log m_s of each class, in nats."""
+        """Return log m_s of each class, in nats."""
         spelling, start = self.spelling, self.arcs.start
         written = np.array([self._mass(s, (), start, 0) for s in range(spelling.classes)])
         empty = -np.expm1(spelling.not_empty) * self.dfa.accepts[0]  # which is never written
@@ -165,7 +165,7 @@ class Matching:
             return np.log((1 - spelling.numbers) * of_letters + spelling.numbers * self._numbers[0])
 
     def draw(self, kind: int, generator: np.random.Generator) -> str:
-        """A string of a class, drawn from those that match."""
+        """Draw a string of a class from those that match."""
         number = np.log(self.spelling.numbers[kind] * self._numbers[0] or 1e-300)
         if generator.random() < np.exp(number - self.log_mass[kind]):
             return self._draw_number(generator)
@@ -174,16 +174,16 @@ class Matching:
         node, state = self.arcs.start, 0
         while True:
             chances = self._chances(kind, history, node, state)
-            at = int(generator.choice(len(chances), p=chances / chances.sum()))
-            if at == len(self.dfa.characters):
+            choice = int(generator.choice(len(chances), p=chances / chances.sum()))
+            if choice == len(self.dfa.characters):
                 return "".join(reversed(written))
-            character, symbol = self.dfa.characters[at], int(self.dfa.symbol[at])
+            character, symbol = self.dfa.characters[choice], int(self.dfa.symbol[choice])
             written.append(self._other(generator) if character == OTHER else character)
             history, node = (*history, symbol), self.arcs.after(node, symbol)
-            state = int(self.dfa.follow[state, at])
+            state = int(self.dfa.follow[state, choice])
 
     def _mass(self, kind: int, history: History, node: int, state: int) -> float:
-        """V for a class: the beginnings of its own words, beside those that all classes share."""
+        """Return V for a class: its own beginnings, and those that all classes share."""
         seen = self._seen(history, kind)
         if seen is None:
             return float(self.shared[node, state])
@@ -196,43 +196,47 @@ class Matching:
             for symbol in {*np.flatnonzero(seen).tolist()} - {STOP}:
                 then, follows = self.arcs.after(node, symbol), self.steps[symbol, state]
                 for to in np.flatnonzero(follows).tolist():
-                    own = of_class[symbol] * self._mass(kind, (*history, symbol), then, to)
-                    mass += follows[to] * (own - kept * of_all[symbol] * self.shared[then, to])
+                    of_own = of_class[symbol] * self._mass(kind, (*history, symbol), then, to)
+                    mass += follows[to] * (of_own - kept * of_all[symbol] * self.shared[then, to])
             self.begun[key] = mass
         return self.begun[key]
 
     def _seen(self, history: History, kind: int) -> np.ndarray | None:
-        """How often each symbol followed there in words of a class; None if none did."""
+        """Return how often each symbol followed in words of a class; None if none did."""
         if history not in self.nodes:
-            before = self.nodes[history[:-1]]
-            (node,) = self.spelling.begun.child(np.array([before]), np.array(history[-1:]))
+            shorter = self.nodes[history[:-1]]
+            (node,) = self.spelling.begun.child(np.array([shorter]), np.array(history[-1:]))
             self.nodes[history] = int(node)
         return self.spelling.begun.after(self.nodes[history], kind)
 
     def _of_class(self, seen: np.ndarray, of_all: np.ndarray) -> tuple[np.ndarray, float]:
-        """p of each symbol in a class, and the part of it that all classes share."""
+        """Return p of each symbol in a class, and the part of it that all classes share."""
         counted = seen.sum(), np.count_nonzero(seen)
         return self.spelling.of_class(seen, *counted, of_all), self.spelling.of_class(
             0, *counted, 1.0
         )
 
     def _chances(self, kind: int, history: History, node: int, state: int) -> np.ndarray:
-        """p of each character and, last, of the end, times the mass that then matches."""
+        """Return p of each character and, last, of the end, times the mass that then matches."""
         p = self.arcs.p(node)
         seen = self._seen(history, kind)
         if seen is not None:
             p, _ = self._of_class(seen, p)
         chances = np.zeros(len(self.dfa.characters) + 1)
-        for at, (symbol, share) in enumerate(zip(self.dfa.symbol, self.dfa.share, strict=True)):
-            if (to := self.dfa.follow[state, at]) >= 0:
+        for character, (symbol, share) in enumerate(
+            zip(self.dfa.symbol, self.dfa.share, strict=True)
+        ):
+            if (to := self.dfa.follow[state, character]) >= 0:
                 then = self.arcs.after(node, symbol)
-                chances[at] = p[symbol] * share * self._mass(kind, (*history, symbol), then, to)
+                chances[character] = (
+                    p[symbol] * share * self._mass(kind, (*history, symbol), then, to)
+                )
         chances[-1] = p[STOP] * self.dfa.accepts[state] if history else 0.0
         return chances
 
     @cached_property
     def _numbers(self) -> tuple[float, np.ndarray]:
-        """The mass of numbers that match, and the mass that matches after a digit, by state."""
+        """Return the mass of matching numbers, and that which matches after a digit, by state."""
         stop, steps = 1 / self.spelling.length, self._digit_steps
         after = np.linalg.solve(np.eye(len(steps)) - (1 - stop) * steps, stop * self.dfa.accepts)
         return float(steps[0] @ after), after
@@ -254,11 +258,11 @@ class Matching:
             chances = np.where(follow >= 0, self._numbers[1][follow], 0) / len(DIGITS)
             over = stop * self.dfa.accepts[state] if written else 0.0
             chances = np.append(chances * (1 - stop if written else 1.0), over)
-            at = int(generator.choice(len(chances), p=chances / chances.sum()))
-            if at == len(DIGITS):
+            choice = int(generator.choice(len(chances), p=chances / chances.sum()))
+            if choice == len(DIGITS):
                 return "".join(reversed(written))
-            written.append(DIGITS[at])
-            state = follow[at]
+            written.append(DIGITS[choice])
+            state = follow[choice]
 
     def _other(self, generator: np.random.Generator) -> str:
         while (character := self.spelling.alphabet.other(generator)) in self.dfa.characters:

@@ -45,7 +45,7 @@ class Sampling:
     def draw(
         self, model: InferenceModel, h: Rows, context: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """One word in each state: (N)."""
+        """Draw one word in each state: (N)."""
         if self == Sampling():
             return model.draw(h, context, generator)
         if self.top_k:
@@ -62,7 +62,7 @@ class Sampling:
 
 
 def nucleus(p: np.ndarray, mass: float) -> np.ndarray:
-    """Keep the largest entries of each row, as few as have that mass together: (N × V)."""
+    """Keep the fewest largest entries of each row that have that mass together: (N × V)."""
     count = min(NUCLEUS, p.shape[1])
     while True:
         order = np.argpartition(-p, count - 1, axis=1)[:, :count]
@@ -72,9 +72,9 @@ def nucleus(p: np.ndarray, mass: float) -> np.ndarray:
     by_size = np.argsort(-np.take_along_axis(p, order, 1), axis=1, kind="stable")
     order = np.take_along_axis(order, by_size, 1)
     largest = np.take_along_axis(p, order, 1)
-    before = np.cumsum(largest, axis=1) - largest
+    mass_before = np.cumsum(largest, axis=1) - largest
     kept = np.zeros_like(p)
-    np.put_along_axis(kept, order, np.where(before >= mass, 0, largest), 1)
+    np.put_along_axis(kept, order, np.where(mass_before >= mass, 0, largest), 1)
     return kept
 
 
@@ -89,27 +89,27 @@ class Beam(NamedTuple):
 
     @classmethod
     def of(cls, model: InferenceModel, start: Sequence[int], count: int) -> "Beam":
-        """The same start several times."""
+        """Return the same start several times."""
         words = np.repeat(np.array([END, *start], np.int64)[:, None], count, axis=1)
         h, state = model.advance(words, model.initial_state(count))
         return cls(model, words[1:].T, np.zeros((count, 0)), h[-1], state)
 
     @property
     def context(self) -> np.ndarray:
-        """What b needs to know of the words before the next: (B × n)."""
+        """Return the background's context of the next word: (B × n)."""
         ids = np.pad(self.text, ((0, 0), (0, 1)), constant_values=END)
         contexts = self.model.contexts(Sentences(ids.ravel(), np.full(len(ids), ids.shape[1])))
         return contexts[ids.shape[1] - 1 :: ids.shape[1]]
 
     def after(self, rows: np.ndarray, words: np.ndarray, log_p: np.ndarray) -> "Beam":
-        """Some of the beginnings, each with one more word."""
+        """Return some of the beginnings, each with one more word."""
         h, state = self.model.advance(words[None], self.model.columns(self.state, rows))
         text = np.column_stack([self.text[rows], words])
         scores = np.column_stack([self.log_p[rows], log_p])
         return Beam(self.model, text, scores, h[0], state)
 
     def only(self, rows: np.ndarray) -> "Beam":
-        """Some of the beginnings."""
+        """Return some of the beginnings."""
         state = self.model.columns(self.state, rows)
         return Beam(self.model, self.text[rows], self.log_p[rows], self.h[rows], state)
 
@@ -169,7 +169,7 @@ def written_text(
 
 
 def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) -> list[Generated]:
-    """The best sentences with this start that beam search finds, the best first.
+    """Find the best sentences with this start by beam search, the best first.
 
         score = Σ log p / lp(n),    lp(n) = (5 + n) / 6
 
@@ -193,19 +193,21 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
         ended = sorted(ended, key=_score, reverse=True)[:width]
         log_p, words = model.top(reading.h, width + 1, context)  # one of which may be END
         total = np.where(words == END, -np.inf, so_far[:, None] + log_p).ravel()
-        at = np.argsort(-total, kind="stable")[:width]
+        chosen = np.argsort(-total, kind="stable")[:width]
         worst = _score(ended[-1]) if len(ended) == width else -np.inf
-        at = at[total[at] / length_penalty(longest) > worst]
-        if not len(at):
+        chosen = chosen[total[chosen] / length_penalty(longest) > worst]
+        if not len(chosen):
             break
-        reading = reading.after(at // words.shape[1], words.ravel()[at], log_p.ravel()[at])
+        reading = reading.after(
+            chosen // words.shape[1], words.ravel()[chosen], log_p.ravel()[chosen]
+        )
     if not ended:
         raise AccordError(f"no sentence with this start and constraint ends within {longest} words")
     return ended
 
 
 def length_penalty(words: int) -> float:
-    """The length penalty lp, by which beam search divides log p."""
+    """Return the length penalty lp, by which beam search divides log p."""
     return (5 + words) / 6
 
 

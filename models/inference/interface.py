@@ -129,7 +129,7 @@ class InferenceModel(ABC):
         return np.array([best for best, _ in rows]), np.array([words for _, words in rows])
 
     def _top(self, best: np.ndarray, log_p: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same in one state: the k likeliest are in the k signatures with the best words."""
+        """Return them in one state: they are in the k signatures with the best words."""
         words, starts = self.members
         chosen = np.argsort(-best, kind="stable")[:k]
         contenders = np.concatenate([words[starts[s] : starts[s + 1]][:k] for s in chosen.tolist()])
@@ -139,7 +139,7 @@ class InferenceModel(ABC):
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """The words by signature, the likeliest of each first, and where each begins (S + 1)."""
+        """Return the words by signature, the likeliest first, and the start of each (S + 1)."""
         order = np.lexsort((-self.log_share, self.signature))
         sizes = np.bincount(self.signature)
         return order, np.concatenate(([0], np.cumsum(sizes)))
@@ -155,16 +155,16 @@ class InferenceModel(ABC):
         drawn = choose(np.exp(log_p), generator)
         words, starts = self.members
         cumulative = self._cumulative_shares
-        before = np.where(starts[drawn] > 0, cumulative[starts[drawn] - 1], 0.0)
-        whole = cumulative[starts[drawn + 1] - 1] - before
+        start = np.where(starts[drawn] > 0, cumulative[starts[drawn] - 1], 0.0)
+        whole = cumulative[starts[drawn + 1] - 1] - start
         # A little less than drawn: rounding must not carry a lot into the next signature.
-        lot = before + generator.random(len(drawn)) * (1 - 1e-9) * whole
+        lot = start + generator.random(len(drawn)) * (1 - 1e-9) * whole
         place = np.searchsorted(cumulative, lot, side="right")
         return words[np.clip(place, starts[drawn], starts[drawn + 1] - 1)]
 
     @cached_property
     def _cumulative_shares(self) -> np.ndarray:
-        """The shares of all members, added up."""
+        """Return the cumulative shares of all members."""
         return np.cumsum(np.exp(self.log_share[self.members[0]]))
 
     def states(
@@ -212,7 +212,7 @@ class InferenceModel(ABC):
         return log_p
 
     def _score_tree(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-        """The same for sentences that begin alike: each beginning is read once."""
+        """Score sentences that begin alike: each beginning is read once."""
         contexts = self.contexts(sentences)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, ids in trees(sentences):
@@ -237,7 +237,7 @@ class InferenceModel(ABC):
             words, column = ids[continues, step], np.cumsum(continues) - 1
 
     def _log_prob_in_parts(self, h: Rows, words: np.ndarray, context: np.ndarray) -> np.ndarray:
-        """`log_prob_of`, in memory that does not grow with the number of states."""
+        """Return `log_prob_of` in memory that does not grow with the number of states."""
         return np.concatenate(
             [self.log_prob_of(h[p], words[p], context[p]) for p in self._parts(len(words))]
             or [np.zeros(words.shape)]
@@ -282,12 +282,12 @@ class InferenceModel(ABC):
 
     @property
     def labels(self) -> np.ndarray | None:
-        """The labels that it is conditioned on; None of a model that was trained without."""
+        """Return the labels that it is conditioned on; None if it was trained without."""
         return None
 
     @property
     def kind(self) -> str:
-        """The name of what scores words, for errors."""
+        """Return the name of what scores words, for errors."""
         return type(self).__name__
 
     def _no_sum(self) -> AccordError:

@@ -38,7 +38,7 @@ class WordValues(NamedTuple):
 
     @classmethod
     def none(cls, words: int) -> "WordValues":
-        """Values without any entry."""
+        """Return values without any entry."""
         nothing = np.zeros(0, np.int64)
         return cls(nothing, nothing, np.zeros(0), words, 0)
 
@@ -67,35 +67,40 @@ class NextWord:
         vocabulary is open. An unknown word ranks by the probability that it has so.
         """
         count = len(sentences.ids)
-        found = Expected(
+        expected = Expected(
             np.zeros(count),
             np.zeros(count),
             np.zeros(count, np.int64),
             np.zeros((count, self.means.columns)),
         )
-        for at, scored in self.distributions(sentences):
-            words, of_signature = sentences.ids[at].astype(np.int64), scored.astype(np.float64)
+        for positions, scored in self.distributions(sentences):
+            words, of_signature = (
+                sentences.ids[positions].astype(np.int64),
+                scored.astype(np.float64),
+            )
             p = np.exp(of_signature)
             beside = self.shares.log_prob_of(of_signature, with_others(words, self.unknown))
-            own, is_unknown = beside[:, 0], np.isin(words, self.unknown)
-            log_p = own if spelled is None else with_spelling(beside, spelled[at], is_unknown)
-            bound = np.where(is_unknown, log_p, own) + TIE
+            known, is_unknown = beside[:, 0], np.isin(words, self.unknown)
+            log_p = (
+                known if spelled is None else with_spelling(beside, spelled[positions], is_unknown)
+            )
+            bound = np.where(is_unknown, log_p, known) + TIE
             likelier = self.shares.likelier(of_signature, bound)
             likelier -= (beside[:, 1:] > bound[:, None]).sum(axis=1)
             of_signatures = -(p * np.maximum(of_signature, IMPOSSIBLE)).sum(axis=1)
-            found.log_p[at] = log_p
-            found.entropy[at] = of_signatures + p @ self.shares.entropy
-            found.rank[at], found.means[at] = 1 + likelier, self.means.of(p)
-        return found
+            expected.log_p[positions] = log_p
+            expected.entropy[positions] = of_signatures + p @ self.shares.entropy
+            expected.rank[positions], expected.means[positions] = 1 + likelier, self.means.of(p)
+        return expected
 
     def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Positions in the text, and log p of every signature before them, a few at a time."""
+        """Yield positions and log p of every signature before them, a few at a time."""
         size = max(1, AT_ONCE // len(self.shares.entropy))
         for read in self.model.states(sentences):
             for first in range(0, len(read.positions), size):
-                at = slice(first, first + size)
-                log_p = self.model.signature_log_prob(read.h[at], read.context[at])
-                yield read.positions[at], log_p
+                part = slice(first, first + size)
+                log_p = self.model.signature_log_prob(read.h[part], read.context[part])
+                yield read.positions[part], log_p
 
 
 class _Shares:
@@ -113,12 +118,12 @@ class _Shares:
         self.single, self.several = np.flatnonzero(sizes == 1), np.flatnonzero(sizes > 1)
 
     def log_prob_of(self, of_signature: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """log p of some words in each context: (N × M)."""
-        found = np.take_along_axis(of_signature, self.signature[words], 1)
-        return found + self.log_share[words]
+        """Return log p of words in each context: (N × M)."""
+        log_p = np.take_along_axis(of_signature, self.signature[words], 1)
+        return log_p + self.log_share[words]
 
     def likelier(self, of_signature: np.ndarray, bound: np.ndarray) -> np.ndarray:
-        """How many words have a log p above a bound, in each context: (N)."""
+        """Return the number of words with a log p above a bound, in each context: (N)."""
         alone = (of_signature[:, self.single] > bound[:, None]).sum(axis=1)
         if not len(self.several):
             return alone
@@ -143,7 +148,7 @@ class _Means:
         self.starts = np.searchsorted(column, np.arange(self.columns + 1))
 
     def of(self, p: np.ndarray) -> np.ndarray:
-        """Σ_s p(s | K)·t̄_s of each column: (N × k)."""
+        """Return Σ_s p(s | K)·t̄_s of each column: (N × k)."""
         found = np.zeros((len(p), self.columns))
         for column in range(self.columns):
             entries = slice(self.starts[column], self.starts[column + 1])

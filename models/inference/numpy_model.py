@@ -41,7 +41,7 @@ LayerState = tuple[np.ndarray, np.ndarray]  # h and c (B × H)
 
 
 def computes(recipe: Recipe, background: str) -> bool:
-    """Whether numpy computes models of this recipe with this kind of background."""
+    """Return whether numpy computes models of this recipe with this kind of background."""
     kind, settings = parted(recipe.output)
     return (
         parted(recipe.encoder) == ("lstm", {})
@@ -66,7 +66,7 @@ class LSTMLayer(NamedTuple):
         return self.recurrent_weight.shape[1]
 
     def read(self, inputs: np.ndarray, state: LayerState) -> tuple[np.ndarray, LayerState]:
-        """Outputs (T × B × H) for inputs (T × B × E), and the state after them."""
+        """Return outputs (T × B × H) for inputs (T × B × E), and the state after them."""
         steps, columns, _ = inputs.shape
         # A large matrix times a narrow one is quicker than the other way round, so each state is a
         # column here.
@@ -86,12 +86,12 @@ class LSTMLayer(NamedTuple):
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
-    """σ(x) = (1 + tanh(x/2))/2, which overflows nowhere."""
+    """Return σ(x) = (1 + tanh(x/2))/2, which overflows nowhere."""
     return 0.5 + 0.5 * np.tanh(0.5 * x)
 
 
 def product(features: Features, weight: np.ndarray, signatures: np.ndarray) -> np.ndarray:
-    """Rows of Φ_s·W, each the sum of its features' rows of W, and its vector times W_dense."""
+    """Return rows of Φ_s·W: sums of features' rows of W, and the vector times W_dense."""
     rows = np.zeros((len(signatures), weight.shape[1]), np.float32)
     starts = features.indptr[signatures]
     lengths = features.indptr[signatures + 1] - starts
@@ -108,7 +108,7 @@ def product(features: Features, weight: np.ndarray, signatures: np.ndarray) -> n
 def _sums(
     features: Features, weight: np.ndarray, starts: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
-    """Σ_f φ_f·W_f of each row, whose entries are `lengths` many from `starts` on: (N × E).
+    """Return Σ_f φ_f·W_f of each row, with `lengths` entries from `starts` on: (N × E).
 
     The longest row comes first. The first entries of all rows are added together, then the second
     ones of the rows that have two, and so on.
@@ -116,8 +116,8 @@ def _sums(
     sums = np.zeros((len(starts), weight.shape[1]), np.float32)
     for entry in range(lengths.max(initial=0)):
         rows = np.count_nonzero(lengths > entry)
-        at = starts[:rows] + entry
-        parts, values = weight[features.indices[at]], features.values[at]
+        entries = starts[:rows] + entry
+        parts, values = weight[features.indices[entries]], features.values[entries]
         if (values != 1).any():
             parts *= values[:, None].astype(np.float32)
         sums[:rows] += parts
@@ -166,7 +166,7 @@ class NumpyModel(InferenceModel):
             self.log_prior = self.log_prior + octaves[octave]
 
     def _set_masses(self, mass: np.ndarray) -> None:
-        """log B_s of each signature, and log b(x)/B_s of each word: −inf where it has no mass."""
+        """Set log B_s of each signature and log b(x)/B_s of each word: −inf without mass."""
         sums = log_sums(mass, self.signature, self.features.signature_count)
         self.log_mass = sums - np.logaddexp.reduce(sums)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,7 +175,7 @@ class NumpyModel(InferenceModel):
 
     def initial_state(self, columns: int) -> list[LayerState]:
         zeros = [np.zeros((columns, layer.width), np.float32) for layer in self.layers]
-        return [(each, each) for each in zeros]
+        return [(zero, zero) for zero in zeros]
 
     def advance(
         self,
@@ -203,11 +203,11 @@ class NumpyModel(InferenceModel):
 
     def log_prob_of(self, h: np.ndarray, words: np.ndarray, context: np.ndarray) -> np.ndarray:
         logits = self._logits(h)
-        asked = np.take_along_axis(logits, self.signature[words], 1).astype(np.float64)
-        return asked - log_sum_exp(logits)[:, None] + self.log_share[words]
+        scores = np.take_along_axis(logits, self.signature[words], 1).astype(np.float64)
+        return scores - log_sum_exp(logits)[:, None] + self.log_share[words]
 
     def _logits(self, h: np.ndarray) -> np.ndarray:
-        """(log B_s + θ_s)/T + a_t·φ_s of every signature: (N × S)."""
+        """Return (log B_s + θ_s)/T + a_t·φ_s of every signature: (N × S)."""
         if len(h) <= self.few:
             scores = product(self.features, self._weights_of_features(h), self._every).T
             return scores + self.log_prior * np.float32(self.sharpness)
@@ -217,16 +217,16 @@ class NumpyModel(InferenceModel):
         return scores
 
     def adaptor(self, h: np.ndarray) -> np.ndarray:
-        """a_t = (W·h_t + c)/T, one weight per feature: (N × F)."""
+        """Return a_t = (W·h_t + c)/T, one weight per feature: (N × F)."""
         return self._weights_of_features(h).T
 
     def _weights_of_features(self, h: np.ndarray) -> np.ndarray:
-        """The same with a column for each state: (F × N)."""
+        """Return a_t with a column for each state: (F × N)."""
         return (self.weight @ h.T + self.bias[:, None]) * np.float32(self.sharpness)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Φ·W (S × H), and (log B_s + θ_s + Φ·c)/T of every signature (S)."""
+        """Return Φ·W (S × H), and (log B_s + θ_s + Φ·c)/T of every signature (S)."""
         bias = product(self.features, self.bias[:, None], self._every)[:, 0]
         bias = (bias + self.log_prior) * np.float32(self.sharpness)
         return product(self.features, self.weight, self._every), bias
@@ -254,7 +254,7 @@ class NumpyModel(InferenceModel):
         return changed
 
     def for_many(self) -> "NumpyModel":
-        """Every state is scored by rows Φ·W, which all copies share."""
+        """Return a copy that scores every state by rows Φ·W, which all copies share."""
         _ = self.rows
         other = copy(self)
         other.few = 0
@@ -265,7 +265,7 @@ class NumpyModel(InferenceModel):
 
 
 def expected_shapes(recipe: Recipe, features: int, read_features: int) -> Shapes:
-    """The weights of such a network, by the names that the torch modules give them."""
+    """Return the shapes of the weights, by the names that the torch modules give them."""
     outputs = recipe.embedding if recipe.tied else recipe.hidden
     shapes: Shapes = {"embedding.weight": (read_features, recipe.embedding)}
     widths = [recipe.embedding, *[recipe.hidden] * (recipe.layers - 1), outputs]

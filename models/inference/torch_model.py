@@ -155,7 +155,7 @@ class TorchModel(InferenceModel):
 
     @property
     def _label_readers(self) -> list[Any]:
-        """The parts that read labels: the condition, b, and those of models below it."""
+        """Return the parts that read labels: the condition, b, those of models below it."""
         modules = self.network.modules()
         return [module for module in modules if getattr(module, "reads_labels", False)]
 

@@ -42,7 +42,7 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, before: Tensor, kinds: Tensor, state=None) -> tuple[Tensor, tuple]:
-        """Of (T × N) symbols before each and (N) classes: (T × N × symbols), the state after."""
+        """Return log p of each symbol (T × N × symbols) after others (T × N), and the state."""
         kind = self.kind(kinds).expand(len(before), -1, -1)
         h, after = self.lstm(self.dropout(torch.cat([self.letter(before), kind], dim=2)), state)
         logits = self.output(self.dropout(h))
@@ -94,19 +94,19 @@ class NeuralSpelling(Spelling):
         return result
 
     def _nats_in_each_class(self, targets: Tensor) -> Tensor:
-        """−log p in each class of words in columns, the last symbol first (T × N): (N × S).
+        """Return −log p in each class of words in columns, the last symbol first: (N × S).
 
         All classes are computed side by side. A long word is read in pieces, in constant memory.
         """
         words = targets.shape[1]
         kinds = torch.arange(self.classes).repeat(words)
-        before = torch.cat([targets.new_full((1, words), STOP), targets[:-1]]).clamp(min=0)
+        preceding = torch.cat([targets.new_full((1, words), STOP), targets[:-1]]).clamp(min=0)
         nats, state = torch.zeros(len(kinds), dtype=torch.float64), None
         length = max(1, SYMBOLS_AT_ONCE // len(kinds))
-        for piece in zip(before.split(length), targets.split(length), strict=True):
-            read, asked = (each.repeat_interleave(self.classes, dim=1) for each in piece)
+        for piece in zip(preceding.split(length), targets.split(length), strict=True):
+            read, wanted = (symbols.repeat_interleave(self.classes, dim=1) for symbols in piece)
             log_p, state = self.network(read, kinds, state)
-            nats += _nats(log_p, asked).double().sum(dim=0)
+            nats += _nats(log_p, wanted).double().sum(dim=0)
         return nats.view(words, self.classes)
 
     @torch.inference_mode()
@@ -120,9 +120,9 @@ class NeuralSpelling(Spelling):
             last = (log_p[0] - race.log()).argmax(dim=1)  # the largest p/E, E ~ Exp(1), wins
             for row, symbol in zip(writing, last.tolist(), strict=True):
                 drawn[row].append(symbol)
-            on = last != STOP
-            writing, last = writing[on.numpy()], last[on]
-            state = tuple(part[:, on] for part in state)
+            continues = last != STOP
+            writing, last = writing[continues.numpy()], last[continues]
+            state = tuple(part[:, continues] for part in state)
         return [symbols[:-1] for symbols in drawn]
 
     def save(self, path: Path) -> None:
@@ -149,7 +149,7 @@ class NeuralSpelling(Spelling):
 
 
 def _nats(log_p: Tensor, targets: Tensor) -> Tensor:
-    """The cost of each symbol in nats, 0 for padding: (T × N)."""
+    """Return the cost of each symbol in nats, 0 for padding: (T × N)."""
     return nn.functional.nll_loss(
         log_p.movedim(2, 1), targets, ignore_index=NO_WORD, reduction="none"
     )

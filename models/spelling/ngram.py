@@ -70,43 +70,45 @@ class Prefixes:
         symbols: int,
         classes: int,
     ) -> "Prefixes":
-        """Of the first `depth` symbols of each word."""
+        """Count the first `depth` symbols of each word."""
         lengths = np.array([min(len(word), depth) for word in words])
         letters = np.array([symbol for word in words for symbol in word[:depth]], np.int64)
         starts, kinds = np.cumsum(lengths) - lengths, np.asarray(kinds, np.int64)
         node, word, first = np.zeros(len(words), np.int64), np.arange(len(words)), 1
         children, entries = [], []
         for place in range(depth):
-            on = lengths[word] > place
-            node, word = node[on], word[on]
+            continues = lengths[word] > place
+            node, word = node[continues], word[continues]
             symbol = letters[starts[word] + place]
             entries.append((node * classes + kinds[word]) * symbols + symbol)
-            on = lengths[word] > place + 1
-            word = word[on]
-            keys, node = np.unique(node[on] * symbols + symbol[on], return_inverse=True)
+            continues = lengths[word] > place + 1
+            word = word[continues]
+            keys, node = np.unique(
+                node[continues] * symbols + symbol[continues], return_inverse=True
+            )
             node, first = node + first, first + len(keys)
             children.append(keys)
         keys, counts = np.unique(np.concatenate(entries), return_counts=True)
         return cls(np.concatenate(children), keys, counts, symbols, classes)
 
     def child(self, node: np.ndarray, symbol: np.ndarray) -> np.ndarray:
-        """The node of each beginning with one more symbol, −1 where no word begins so."""
-        at = _find(self.children, node * self.symbols + symbol)
-        return np.where(node >= 0, np.where(at >= 0, at + 1, -1), -1)
+        """Return the node of each beginning with one more symbol, −1 where no word begins so."""
+        place = _find(self.children, node * self.symbols + symbol)
+        return np.where(node >= 0, np.where(place >= 0, place + 1, -1), -1)
 
     def followed(self, node: np.ndarray, symbol: np.ndarray) -> Continuations:
-        """The symbols that followed the beginnings of strings, and how often the right one did."""
+        """Return the symbols that followed the beginnings of strings, with their counts."""
         sizes = self.of_node[node + 1] - self.of_node[node]
         group = in_a_row(self.of_node[node], sizes)
         string = np.repeat(np.arange(len(node)), sizes)
         wanted = (node[string] * self.classes + self.kind[group]) * self.symbols + symbol[string]
-        at = _find(self.entries, wanted)
-        seen = np.where(at >= 0, self.counts[at], 0)
+        place = _find(self.entries, wanted)
+        seen = np.where(place >= 0, self.counts[place], 0)
         kind, total, different = self.kind[group], self.total[group], self.different[group]
         return Continuations(string, kind, total, different, seen)
 
     def after(self, node: int, kind: int) -> np.ndarray | None:
-        """How often each symbol followed one beginning in words of one class; None if none did."""
+        """Return the count of each symbol after a beginning in words of a class; None if none."""
         first = (node * self.classes + kind) * self.symbols
         start, end = np.searchsorted(self.entries, [first, first + self.symbols])
         if node < 0 or start == end:
@@ -115,11 +117,11 @@ class Prefixes:
 
 
 def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The position of each among sorted keys, −1 if it is missing."""
+    """Return the place of each among sorted keys, −1 if it is missing."""
     if not len(keys):
         return np.full(len(wanted), -1)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, -1)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, place, -1)
 
 
 class NGramSpelling(Spelling):
@@ -172,22 +174,22 @@ class NGramSpelling(Spelling):
         result = np.add.reduceat(np.log(shared), starts)[:, None] - self.not_empty
         rows, node = np.arange(len(sequences)), np.zeros(len(sequences), np.int64)
         for place in range(int(sentences.lengths.max())):
-            on = (node >= 0) & (sentences.lengths[rows] > place)
-            rows, node = rows[on], node[on]
+            continues = (node >= 0) & (sentences.lengths[rows] > place)
+            rows, node = rows[continues], node[continues]
             if not len(rows):
                 break
-            symbol, p = (each[starts[rows] + place] for each in (sentences.ids, shared))
+            symbol, p = (of_symbols[starts[rows] + place] for of_symbols in (sentences.ids, shared))
             after = self.begun.followed(node, symbol)
             p = p[after.string]
-            own = self.of_class(after.seen, after.total, after.different, p)
-            result[rows[after.string], after.kind] += np.log(own / p)
+            of_class = self.of_class(after.seen, after.total, after.different, p)
+            result[rows[after.string], after.kind] += np.log(of_class / p)
             node = self.begun.child(node, symbol)
         return result
 
     def of_class(self, seen, total, different, shared):
-        """p(c | s, h) of letters, from how often each was seen next and from p(c | h)."""
-        own = np.maximum(seen - self.discount, 0) / total
-        return own + self.discount * different / total * shared
+        """Return p(c | s, h) of letters, from their counts after h and from p(c | h)."""
+        counted = np.maximum(seen - self.discount, 0) / total
+        return counted + self.discount * different / total * shared
 
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
         drawn: list[list[int]] = [[] for _ in classes]

@@ -47,22 +47,22 @@ class Alphabet:
         return cls(sorted(letter for letter, count in counts.items() if count >= FEWEST))
 
     def __len__(self) -> int:
-        """How many symbols there are, STOP and ESCAPE included."""
+        """Return the number of symbols, STOP and ESCAPE included."""
         return len(self.letters) + 2
 
     def symbols(self, word: str) -> list[int]:
-        """The letters of a word, the last one first."""
+        """Return the letters of a word, the last one first."""
         return [self.symbol.get(letter, ESCAPE) for letter in reversed(word)]
 
     def escapes(self, word: str) -> float:
-        """The log-probability of the characters that escapes and digits stand for."""
+        """Return log p of the characters that escapes and digits stand for."""
         count = sum(letter not in self.symbol for letter in word)
         digits = sum(map(len, DIGITS.findall(word))) if self.has_digits else 0
         escaped = count * np.log(self.others) if count else 0.0
         return -escaped - digits * np.log(10)
 
     def word(self, symbols: Sequence[int], generator: np.random.Generator) -> str:
-        """The word of these symbols, which begin with the last; escapes are drawn."""
+        """Return the word of these symbols, which begin with the last; escapes are drawn."""
         letters = [
             self.other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
             for symbol in symbols
@@ -73,7 +73,7 @@ class Alphabet:
 
     @property
     def others(self) -> int:
-        """How many characters an escape may stand for."""
+        """Return the number of characters that an escape may stand for."""
         return CODE_POINTS - len(self.symbol)
 
     def other(self, generator: np.random.Generator) -> str:
@@ -98,7 +98,7 @@ class Spelling:
         return len(self.numbers)
 
     def log_prob(self, words: Sequence[str]) -> np.ndarray:
-        """log spell(u | s) of each word and class, in nats: (N × S)."""
+        """Return log spell(u | s) of each word and class, in nats: (N × S)."""
         if not all(words):
             raise AccordError("expected words to spell, found the empty string")
         sequences = [[*self.alphabet.symbols(word), STOP] for word in words]
@@ -115,7 +115,7 @@ class Spelling:
         return (len(word) - 1) * np.log1p(-stop) + np.log(stop) - len(word) * np.log(10)
 
     def draw(self, classes: Sequence[int], generator: np.random.Generator) -> list[str]:
-        """A word of each class, drawn from spell(·|s)."""
+        """Draw a word of each class from spell(·|s)."""
         kinds = np.asarray(classes, dtype=np.int64)
         is_number = generator.random(len(kinds)) < self.numbers[kinds]
         words = np.empty(len(kinds), dtype=object)
@@ -132,11 +132,11 @@ class Spelling:
         raise NotImplementedError
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
-        """log-probability of symbols, given each class: (N × S). The first is never STOP."""
+        """Return log p of symbols, given each class: (N × S). The first is never STOP."""
         raise NotImplementedError
 
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
-        """The symbols of a word of each class, without the STOP after them."""
+        """Draw the symbols of a word of each class, without the STOP after them."""
         raise NotImplementedError
 
 
@@ -145,7 +145,7 @@ def _zeros(digits: re.Match) -> str:
 
 
 def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[np.ndarray, float]:
-    """ν of each class, half the share of numbers among its words, and their mean length.
+    """Return ν of each class, half the share of numbers among its words, and their mean length.
 
     Half, because the letters learn regular numbers too, such as years. A mean a little above that
     of the words seen leaves room for longer ones.
@@ -157,7 +157,7 @@ def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[n
 
 
 def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
-    """Symbols as a text whose sentences are the words."""
+    """Return symbols as a text whose sentences are the words."""
     return Sentences(
         np.array([symbol for symbols in sequences for symbol in symbols], dtype=np.int64),
         np.array([len(symbols) for symbols in sequences]),
@@ -183,7 +183,7 @@ class WrittenText(NamedTuple):
 def open_score(
     model: Model, sentences: Sentences, text: WrittenText, spelling: Spelling, unknown: int
 ) -> np.ndarray:
-    """log p of every word and end in nats; the character model spells unknown words.
+    """Return log p of every word and end in nats; unknown words are spelled.
 
         p(u | K) = [u known] p_known(u | K) + Σ_s p(unk_s | K)·spell(u | s)
 
@@ -201,12 +201,12 @@ def open_score(
 
 
 def spelled_text(spelling: Spelling, text: WrittenText) -> np.ndarray:
-    """log spell(u | s) of every word and unknown-word class (N × S); −inf of sentence ends."""
+    """Return log spell(u | s) of every word and class (N × S); −inf of sentence ends."""
     return _spelled_forms(spelling, text)[text.positions]
 
 
 def _spelled_forms(spelling: Spelling, text: WrittenText) -> np.ndarray:
-    """The same of every form, and last of the sentence end."""
+    """Return log spell(u | s) of every form, and last of the sentence end."""
     of_form = np.full((len(text.forms) + 1, spelling.classes), -np.inf)
     if text.forms:
         of_form[:-1] = spelling.log_prob(text.forms)
@@ -220,7 +220,7 @@ def score_text(
     text: WrittenText,
     unknown: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """log p of every word and end in nats, and which words the character model spelled.
+    """Return log p of every word and end in nats, and which words were spelled.
 
     A closed vocabulary has no character model. A model of subwords spells all words alike.
     """
@@ -239,7 +239,7 @@ def score_text(
 
 
 def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray) -> np.ndarray:
-    """log p of words in nats, each by itself, unless it is unknown, and by its letters: (N).
+    """Return log p of words in nats: unknown ones by their letters (N).
 
     `log_p` (N × 1 + S) has the word first and then unk_s of every class, in the word's place;
     `spelled` (N × S) is log spell(u | s), −inf of what no letters write, such as ends.
@@ -253,7 +253,7 @@ def save_spelling(spelling: Spelling, folder: Path) -> None:
 
 
 def load_spelling(folder: Path) -> Spelling | None:
-    """The spelling model that a folder holds, imported here; none for a closed vocabulary."""
+    """Return the spelling model of a folder; None for a closed vocabulary."""
     for file, kind in KINDS.items():
         if (folder / file).exists():
             return resolve_name(kind).load(folder / file)

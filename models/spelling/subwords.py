@@ -27,19 +27,19 @@ class Subwords:
     starts: np.ndarray
 
     def spell(self, text: Sentences) -> Sentences:
-        """Sentences of subwords."""
+        """Return the sentences in subwords."""
         lengths = self._lengths(text)
         positions = in_a_row(self.starts[:-1][text.ids], lengths)
         of_sentences = np.add.reduceat(lengths, text.starts)
         return text._replace(ids=self.subwords[positions], lengths=of_sentences)
 
     def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
-        """For each word the sum of the values of its subwords."""
+        """Return for each word the sum of its subwords' values."""
         lengths = self._lengths(text)
         return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
     def count(self, text: Sentences, subwords: int) -> np.ndarray:
-        """How often the text has each of so many subwords."""
+        """Count each subword in a text."""
         lengths = np.diff(self.starts)
         uses = np.bincount(text.ids % len(lengths), minlength=len(lengths))  # END is at −1
         return np.bincount(self.subwords, np.repeat(uses, lengths), minlength=subwords)
@@ -52,7 +52,7 @@ class Subwords:
 
 
 def load_subwords(folder: Path, name: str) -> Subwords | None:
-    """The subwords of the forms of a split or suite, if a model of subwords needs them."""
+    """Read the subwords of the forms of a split or suite, if there are any."""
     path = _path(folder, name)
     return Subwords(**load_arrays(path, ("subwords", "starts"))) if path.exists() else None
 
@@ -62,19 +62,19 @@ def _path(folder: Path, name: str) -> Path:
 
 
 def count_subwords(folder: Path) -> int | None:
-    """The number of subwords, END included; None if there are no subwords."""
+    """Return the number of subwords, END included; None if there are no subwords."""
     path = folder / SPELLER
     return 1 + len(load_json(path, dict)["model"]["vocab"]) if path.exists() else None
 
 
 def subword_mass(folder: Path) -> np.ndarray | None:
-    """The count of each subword plus one, as any may occur; None if they were not counted."""
+    """Return the count of each subword plus one; None if they were not counted."""
     path = folder / COUNTS
     return load_array(path) + 1 if path.exists() else None
 
 
 def ends_of_words(folder: Path) -> np.ndarray:
-    """Which subwords are the last of a word; END, the first of all, is a word by itself."""
+    """Return which subwords end a word; END, the first of all, is a word by itself."""
     vocabulary = load_json(folder / SPELLER, dict)["model"]["vocab"]
     ends = np.zeros(1 + len(vocabulary), bool)
     ends[0] = True
@@ -101,7 +101,7 @@ class SubwordModel:
         self.model = model
 
     def score(self, text: Sentences, subwords: Subwords) -> np.ndarray:
-        """log p of every word of every sentence in order, END included, in nats."""
+        """Return log p of every word of every sentence in order, END included, in nats."""
         return subwords.sum_by_word(text, self.model.score(subwords.spell(text)))
 
     def parameter_count(self) -> int:
