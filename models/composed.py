@@ -76,7 +76,7 @@ class FrozenModelBackground(Background):
 class WordModel(Protocol):
     """A model that knows the probability of every word at every position."""
 
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray: ...
+    def score_alternatives(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray: ...
 
     def log_distributions(self, sentences: Sentences) -> np.ndarray: ...
 
@@ -96,11 +96,11 @@ class Backward:
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """Return log p of every word of every sentence in order, END included, in nats."""
-        return self.score_beside(sentences, ())[:, 0]
+        return self.score_alternatives(sentences, ())[:, 0]
 
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+    def score_alternatives(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """Return log p of every word, and of other words at its position: (N × 1 + M)."""
-        scored = self.model.score_beside(sentences.backwards(), others)
+        scored = self.model.score_alternatives(sentences.backwards(), others)
         return scored[sentences.backward_order()]
 
     def log_distributions(self, sentences: Sentences) -> np.ndarray:

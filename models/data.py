@@ -308,7 +308,7 @@ class Model(Protocol):
     def score(self, sentences: Sentences) -> np.ndarray:
         """Return log p of every word of every sentence in order, END included, in nats."""
 
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+    def score_alternatives(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """Return log p of every word, then of other words at its position: (N × 1 + M)."""
 
 

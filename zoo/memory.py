@@ -137,9 +137,9 @@ class Dynamic:
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
-        return self.score_beside(sentences, ())[:, 0]
+        return self.score_alternatives(sentences, ())[:, 0]
 
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+    def score_alternatives(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of others at its position: (N × 1 + M)."""
         sentences = self.network.as_read(sentences)
         contexts = self.network.contexts(sentences)

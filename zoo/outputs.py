@@ -166,9 +166,7 @@ def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndar
 def _classes(given: OutputContext) -> np.ndarray:
     """The class of each signature."""
     if given.classes is None:
-        raise AccordError(
-            f"output: {given.name} has no classes of words; expected encode.classes"
-        )
+        raise AccordError(f"output: {given.name} has no classes of words; expected encode.classes")
     return given.features.group_of_signatures("classes", given.classes)
 
 

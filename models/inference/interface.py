@@ -190,9 +190,9 @@ class InferenceModel(ABC):
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """Return log p of every word of every sentence in order, END included, in nats."""
-        return self.score_beside(sentences, ())[:, 0]
+        return self.score_alternatives(sentences, ())[:, 0]
 
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+    def score_alternatives(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """Return log p of every word, and of other words at its position: (N × 1 + M)."""
         sentences = self.as_read(sentences)
         if not sentences.extra and sentences.documents is None and begin_alike(sentences):

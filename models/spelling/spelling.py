@@ -191,7 +191,7 @@ def open_score(
     all strings is one, as that over the known words and all unk_s is.
     """
     classes = range(unknown, unknown + spelling.classes)
-    log_p = model.score_beside(sentences, classes)
+    log_p = model.score_alternatives(sentences, classes)
     is_unknown, of_form = np.isin(sentences.ids, classes), _spelled_forms(spelling, text)
     parts = range(0, len(log_p), WORDS_AT_ONCE)
     for part in (slice(start, start + WORDS_AT_ONCE) for start in parts):

@@ -28,7 +28,7 @@ def test_a_backward_model_scores_each_word_at_its_position_by_the_words_after_it
         words = slice(start, start + length - 1)
         assert (scored[words] == turned[words][::-1]).all()
         assert scored[start + length - 1] == turned[start + length - 1]
-    beside = backward.score_beside(TEXT, [3])
+    beside = backward.score_alternatives(TEXT, [3])
     every = backward.log_distributions(TEXT)
     rows = np.arange(len(TEXT.ids))
     assert beside[:, 0] == pytest.approx(every[rows, TEXT.ids], abs=1e-5)

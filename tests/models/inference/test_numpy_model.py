@@ -70,7 +70,7 @@ def test_scores_are_those_of_torch(models, few, monkeypatch):
     """Whether signatures are scored feature by feature, or by the rows Φ·W."""
     monkeypatch.setattr(numpy_model, "FEW", few)
     others = (1, 5, 3)
-    found, expected = (each.score_beside(TEXT, others) for each in models)
+    found, expected = (each.score_alternatives(TEXT, others) for each in models)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.exp(models[0].log_distributions(TEXT)).sum(axis=1) == pytest.approx(1, abs=1e-6)
 

@@ -58,7 +58,7 @@ def test_all_strings_and_the_end_sum_to_one(output, before, monkeypatch):
     monkeypatch.setattr(spelling, "CODE_POINTS", len(speller.alphabet.symbol) + others)
     log_p = log_p_after(before, model, speller, WORDS, strings(ALPHABET, LONGEST))
     text = Sentences(np.array([*before, 0]), np.array([len(before) + 1]))
-    unknown = TorchModel(model).score_beside(text, range(UNKNOWN, UNKNOWN + COUNT))[-1, 1:]
+    unknown = TorchModel(model).score_alternatives(text, range(UNKNOWN, UNKNOWN + COUNT))[-1, 1:]
     longer = np.exp(unknown) @ tail(speller, ALPHABET, LONGEST)
     assert np.exp(log_p).sum() + longer == pytest.approx(1, abs=1e-9)
 
@@ -72,7 +72,7 @@ def test_a_word_added_to_the_known_ones_changes_its_probability_and_the_sum_stay
     for words in (WORDS, [*WORDS, "bb"]):
         model = network("log-linear", words)
         log_p = log_p_after([], model, speller, words, asked)
-        unknown = TorchModel(model).score_beside(
+        unknown = TorchModel(model).score_alternatives(
             Sentences(np.array([0]), np.array([1])), range(1, 1 + COUNT)
         )
         longer = np.exp(unknown[0, 1:]) @ tail(speller, ALPHABET, LONGEST)
@@ -86,7 +86,7 @@ def test_a_word_added_to_the_known_ones_changes_its_probability_and_the_sum_stay
 def test_words_beside_have_what_they_would_have_in_that_place(output):
     model = network(output, WORDS)
     text = Sentences(np.array([6, 7, 5, 0]), np.array([4]))
-    beside = TorchModel(model).score_beside(text, [2, 7])
+    beside = TorchModel(model).score_alternatives(text, [2, 7])
     assert beside[:, 0] == pytest.approx(scored(model, text), abs=1e-12)
     for place in range(4):
         for column, other in ((1, 2), (2, 7)):
