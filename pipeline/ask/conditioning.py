@@ -29,7 +29,7 @@ def tell(scorer: Scorer, condition: Sequence[str]) -> None:
 
 
 def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -> pd.DataFrame:
-    """Perplexities of a split by label: with the right label, with none, with a wrong one.
+    """Return perplexities of a split by label: with the right label, with none, with a wrong one.
 
     The wrong one is the next in the order of the alphabet; of two, the other.
     """
@@ -43,12 +43,12 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
     sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
     true, count = sentences.labels[:, column], len(values[kind])
 
-    def nats(told: np.ndarray) -> np.ndarray:
+    def nats(labels_of_kind: np.ndarray) -> np.ndarray:
         labels = sentences.labels.copy()
-        labels[:, column] = told
+        labels[:, column] = labels_of_kind
         return -scorer.score_encoded(sentences._replace(labels=labels), text)[0]
 
-    told = {
+    scored = {
         "right": nats(true),
         "none": nats(np.zeros_like(true)),
         "wrong": nats(np.where(true > 0, true % count + 1, 0)),
@@ -58,13 +58,13 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
     for number, name in [*enumerate(values[kind], start=1), (None, "all")]:
         here = of_word > 0 if number is None else of_word == number
         if here.any():
-            found = {label: float(np.exp(each[here].mean())) for label, each in told.items()}
-            rows.append({kind: name, "words": int((here & ~is_end).sum()), **found})
+            means = {label: float(np.exp(each[here].mean())) for label, each in scored.items()}
+            rows.append({kind: name, "words": int((here & ~is_end).sum()), **means})
     return pd.DataFrame(rows)
 
 
 def _network(scorer: Scorer) -> Any:
-    """The model that reads labels: of a model of subwords, the one within."""
+    """Return the model that reads labels: of a model of subwords, the one within."""
     return scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
 
 
@@ -86,16 +86,17 @@ VALIDATION = "valid"
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a file that are not blank."""
+    """Return the lines of a file that are not blank."""
     return [line.strip() for line in lines(path) if line.strip()]
 
 
 def read_words(scorer: Scorer, path: Path) -> list[str]:
-    """Each word of a file once: a list of words, or a text."""
-    found = dict.fromkeys(w for words in scorer.read(read_lines(path)) for w in words)
-    if not found:
+    """Return each word of a file once: a list of words, or a text."""
+    sentences = scorer.read(read_lines(path))
+    words = dict.fromkeys(word for sentence in sentences for word in sentence)
+    if not words:
         raise AccordError(f"{path}: expected words, found none")
-    return [*found]
+    return [*words]
 
 
 def prime(
@@ -133,10 +134,10 @@ def _validation(scorer: Scorer) -> Sentences:
         raise AccordError(
             "priming: expected a weight, as the model has no validation text here to tune it on"
         )
-    text, told = read_sentences(encoded, VALIDATION), scorer.model.labels
-    if told is None or not told.any() or text.labels is None:
+    text, labels = read_sentences(encoded, VALIDATION), scorer.model.labels
+    if labels is None or not labels.any() or text.labels is None:
         return text
-    chosen = (text.labels == told)[:, told > 0].all(axis=1)
+    chosen = (text.labels == labels)[:, labels > 0].all(axis=1)
     if not chosen.any():
         raise AccordError("priming: expected a weight, as no sentence of validation has the labels")
     return text.chosen(chosen)

@@ -128,11 +128,11 @@ class Explainer:
         """Explain the next word of a text, which may end in `…`: queried words, the likeliest."""
         return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
 
-    def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
-        """The same after words that are tokenised already, sentence ends among them."""
+    def after(self, words: Sequence[str], queried: Sequence[str] = (), most: int = 10) -> Place:
+        """Explain the next word after tokenised words, sentence ends among them."""
         if not self.in_context and END in words:  # then only the last sentence counts
             words = words[len(words) - [*reversed(words)].index(END) :]
-        return self._place(*self._read(words)[-1], asked, most)
+        return self._place(*self._read(words)[-1], queried, most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
         """Explain each word of a tokenised sentence and its end."""

@@ -28,19 +28,19 @@ GAP = "…"  # the place of the next word, where words are asked about that none
 
 
 def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
-    """A whole page; `gap` explains the word that follows the last sentence."""
+    """Return a whole page; `gap` explains the word that follows the last sentence."""
     return html_page("Explained", section(sentences, gap))
 
 
 def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
-    """Sentences whose positions each ask about the word that came, as part of a page."""
+    """Return explained sentences as part of a page."""
     style = (files("accord.pipeline.ask") / "explain.css").read_text(encoding="utf-8")
     gaps = [*[None] * (len(sentences) - 1), gap]
     return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences, gaps))
 
 
 def samples(models: Mapping[str, Inputs]) -> str:
-    """The first short validation sentences, as part of the report.
+    """Return the first short validation sentences as part of the report.
 
     The first model explains them; each other reads them too, word by word beside it.
     """
@@ -74,16 +74,16 @@ def _surprisals(words: Sequence[str], scorers: Mapping[str, Scorer]) -> str:
 
 
 def _sentence(positions: Sequence[Place], gap: Place | None = None) -> str:
-    """The words of a sentence. The gap is open at first, if there is one, in place of the end.
+    """Return the words of a sentence. A gap stands in place of the end and is open at first.
 
     Otherwise the word is open that shared features raise most.
     """
     group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
-    given = [
+    shared = [
         sum(term.nats for term in place.asked[0].terms if not term.feature.startswith(IDENTITY))
         for place in positions
     ]
-    opened = len(positions) - 1 if gap else given.index(max(given))
+    opened = len(positions) - 1 if gap else shared.index(max(shared))
     words = "".join(
         _word(f"{group}-{number}", group, place, number == opened, place is gap)
         for number, place in enumerate([*positions[:-1], gap or positions[-1]])
@@ -92,7 +92,7 @@ def _sentence(positions: Sequence[Place], gap: Place | None = None) -> str:
 
 
 def _word(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str:
-    """The word, underlined by how surprising it is, and its panel; or the gap and its words."""
+    """Return a word, underlined by its surprisal, and its panel; or the gap and its words."""
     surprise = 0 if is_gap else min(100, round(-place.asked[0].log_p * 8))
     shown = GAP if is_gap else _shown(place.asked[0])
     return (
@@ -103,7 +103,7 @@ def _word(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str
 
 
 def _terms(choice: Choice) -> str:
-    """log p as a sum, with a bar for each feature."""
+    """Return log p as a sum, with a bar for each feature."""
     terms = [(label(choice, term), term.nats) for term in choice.terms]
     if len(terms) > TERMS:
         rest = sum(nats for _, nats in terms[TERMS:])
@@ -120,7 +120,7 @@ def _terms(choice: Choice) -> str:
 
 
 def _likeliest(place: Place) -> str:
-    """The likeliest words, and those whose meaning is asked for, where words have vectors."""
+    """Return the likeliest words and, where words have vectors, those of the sought meaning."""
     high = max(choice.probability for choice in place.likeliest)
     rows = [
         _row(
@@ -137,7 +137,7 @@ def _row(name: str, number: str, bar: str = "") -> str:
 
 
 def _bar(value: float, low: float, high: float) -> str:
-    """A bar from zero, in a row that reaches from low ≤ 0 to high ≥ 0."""
+    """Return a bar from zero, in a row that reaches from low ≤ 0 to high ≥ 0."""
     reach = high - low or 1
     start, length = (min(value, 0) - low) / reach, abs(value) / reach
     sign = ' class="minus"' if value < 0 else ""

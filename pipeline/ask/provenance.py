@@ -34,56 +34,56 @@ SHOWN = 12  # digits of a hash in a sentence: enough to tell models apart
 
 
 def weights_of(scorer: Scorer) -> dict[str, str]:
-    """The SHA-256 of each file that holds a model's weights."""
-    found = scorer.trained
-    if found is None:
+    """Return the SHA-256 of each file that holds a model's weights."""
+    trained = scorer.trained
+    if trained is None:
         return {}
-    files = [found.place] if found.folder is None else weight_files(found.folder)
+    files = [trained.place] if trained.folder is None else weight_files(trained.folder)
     return {path.name: hash_of_file(path) for path in files}
 
 
 def described(scorer: Scorer, context: str | None = None) -> dict[str, Any]:
-    """What is to be known of a model to get the same numbers from it."""
-    found = scorer.trained
+    """Return the facts of a model that are needed to get the same numbers from it."""
+    trained = scorer.trained
     return {
-        "model": found.name if found else None,
-        "kind": found.kind if found else None,
-        "protocol": found.protocol if found else None,
+        "model": trained.name if trained else None,
+        "kind": trained.kind if trained else None,
+        "protocol": trained.protocol if trained else None,
         "weights": weights_of(scorer),
         "context": "text" if scorer.in_context(context) else "none",
     }
 
 
 def trained_on(scorer: Scorer) -> list[str]:
-    """The names of the texts that an exported model was trained on."""
-    found = scorer.trained
-    if found is None or not found.is_exported:
+    """Return the names of the texts that an exported model was trained on."""
+    trained = scorer.trained
+    if trained is None or not trained.is_exported:
         return []
-    return [each["name"] for each in read_json(found.folder / CONFIG).get("corpora", [])]
+    return [corpus["name"] for corpus in read_json(trained.folder / CONFIG).get("corpora", [])]
 
 
 def sidecar(path: Path) -> Path:
-    """The file beside a table that says where it comes from."""
+    """Return the path of a table's sidecar, which says where it comes from."""
     return path.with_suffix(".json")
 
 
 def check_sidecar(path: Path) -> None:
     """Refuse a table whose sidecar would replace a file that is not one."""
-    beside = sidecar(path)
-    if beside.exists() and "accord" not in _json(beside):
+    target = sidecar(path)
+    if target.exists() and "accord" not in _json(target):
         raise ExistsError(
-            f"{beside} is there and does not come from Accord: it would say where {path.name} "
+            f"{target} is there and does not come from Accord: it would say where {path.name} "
             f"comes from. Choose another name for the table, or move the file"
         )
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The object in a file; an empty one if it holds something else."""
+    """Return the object in a file; an empty one if it holds something else."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def write_sidecar(
@@ -107,11 +107,11 @@ def write_sidecar(
         "input": {"file": source.name, "sha256": hash_of_file(source)},
         "table": table.name,
         "models": {
-            name or each["model"] or "model": each
-            for name, each in ((name, described(of, context)) for name, of in named.items())
+            name or facts["model"] or "model": facts
+            for name, facts in ((name, described(of, context)) for name, of in named.items())
         },
         **results,
-        "columns": {name: dict(each) for name, each in columns.items()},
+        "columns": {name: dict(facts) for name, facts in columns.items()},
     }
     _remove_outdated(table, results.get("files", ()))
     with whole(sidecar(table)) as partial:
@@ -129,16 +129,16 @@ def _remove_outdated(table: Path, files: Sequence[str]) -> None:
 
 
 def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
-    """What a table's sidecar says, if this model made the table."""
-    beside = sidecar(table)
-    about = _json(beside)
+    """Return the sidecar of a table that this model made."""
+    path = sidecar(table)
+    about = _json(path)
     if not {"models", "counts", "log_frequency"} <= about.keys():
         raise AccordError(
-            f"expected a table that `accord surprisal --to` wrote, with {beside.name} beside it; "
+            f"expected a table that `accord surprisal --to` wrote, with {path.name} beside it; "
             f"found none at {table}"
         )
-    own = weights_of(scorer)
-    made = [each for each in about["models"].values() if each["weights"] == own]
+    weights = weights_of(scorer)
+    made = [each for each in about["models"].values() if each["weights"] == weights]
     if not made:
         raise AccordError(
             f"{table} was made by another model, {', '.join(about['models'])}: name it by --run "
@@ -148,7 +148,7 @@ def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
 
 
 def methods(scorer: Scorer, table: Path | None = None) -> str:
-    """Some sentences for the Methods section of a paper, about a table if one is given."""
+    """Return some sentences for the Methods section of a paper, perhaps about a table."""
     made = of_table(scorer, table) if table else None
     about = described(scorer, made and made["context"])
     recipe = scorer.parts.recipe
@@ -176,10 +176,10 @@ def methods(scorer: Scorer, table: Path | None = None) -> str:
     )
     version, counts = VERSION, ""
     if made:
-        version, found = made["accord"], made["counts"]
+        version, sums = made["accord"], made["counts"]
         counts = (
-            f" The table has {counted(found['words'], 'word')} and marks of "
-            f"{counted(found['sentences'], 'sentence')}; {found['spelled']:,} of them were spelled "
+            f" The table has {counted(sums['words'], 'word')} and marks of "
+            f"{counted(sums['sentences'], 'sentence')}; {sums['spelled']:,} of them were spelled "
             f"by the character model. Frequencies are those of {made['log_frequency']}."
         )
     return (
@@ -189,5 +189,5 @@ def methods(scorer: Scorer, table: Path | None = None) -> str:
 
 
 def citation(scorer: Scorer, table: Path | None = None) -> str:
-    """The sentences for Methods, and BibTeX for what they name."""
+    """Return the sentences for Methods and their BibTeX."""
     return f"{methods(scorer, table)}\n\n{ACCORD}\n\n{PAPER}"

@@ -72,9 +72,9 @@ class StimulusRegions:
 def _parts(sentence: str, by_space: bool) -> Iterator[int]:
     """Yield where each part begins that holds more than spaces."""
     borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
-    for before, after in pairwise([-1, *borders, len(sentence)]):
-        if sentence[before + 1 : after].strip():
-            yield before + 1
+    for last, next_border in pairwise([-1, *borders, len(sentence)]):
+        if sentence[last + 1 : next_border].strip():
+            yield last + 1
 
 
 def _split(names: str) -> list[str]:

@@ -55,22 +55,22 @@ class Scorer:
 
     def __repr__(self) -> str:
         """Which model it is, what it knows and how large it is."""
-        found = self.trained
-        parts = [f"{found.kind} model {found.name!r}" if found else "model"]
-        if found and found.kind == "run":
-            parts[0] += f" of {found.place}"
+        trained = self.trained
+        parts = [f"{trained.kind} model {trained.name!r}" if trained else "model"]
+        if trained and trained.kind == "run":
+            parts[0] += f" of {trained.place}"
         if self.speller is None:
             parts.append(f"{len(self.vocabulary.known):,} known words")
         if count := getattr(self.model, "parameter_count", None):
             parts.append(f"{count():,} parameters")
-        if found and found.protocol:
-            parts.append(f"protocol {found.protocol}")
+        if trained and trained.protocol:
+            parts.append(f"protocol {trained.protocol}")
         return f"<Accord: {', '.join(parts)}>"
 
     def surprisal(
         self, text: "str | Sequence[str] | Path | pd.DataFrame", **options: Any
     ) -> "pd.DataFrame":
-        """A row for each word of a sentence or of several, with its surprisal in bits.
+        """Return a row for each word of a sentence or of several, with its surprisal in bits.
 
         `text` may also be a table with a column of sentences, or the Path of one. The options are
         those of `accord.surprisal`.
@@ -78,33 +78,33 @@ class Scorer:
         return imported(ANSWERS["surprisal"])(self, text, **options)
 
     def expect(self, text: str, *features: str, context: str | None = None) -> "pd.DataFrame":
-        """The probability of features, such as P(Number=Plur | K), before each word of a text."""
+        """Return the probability of features, such as P(Number=Plur | K), before each word."""
         chosen = [features] if features else []
         return imported(ANSWERS["expect"])(text, self, *chosen, context=context)
 
     def explain(
         self, text: str, *words: str, most: int = 3, context: str | None = None
     ) -> "pd.DataFrame":
-        """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
+        """Explain log p of words after a text as a sum of terms; by default of the likeliest."""
         return imported(ANSWERS["explain"])(self, text, words, most, context)
 
     def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
-        """New sentences (`NewSentence`), drawn by chance or found by `beam` search.
+        """Return new sentences (`NewSentence`), drawn by chance or found by `beam` search.
 
         The options are those of `accord.pipeline.ask.generate.generate`.
         """
         return imported(ANSWERS["generate"])(self, start, count, **options)
 
     def nearest(self, word: str, most: int = 10) -> "pd.DataFrame":
-        """The words whose vectors are nearest to that of a word, by cosine."""
+        """Return the words whose vectors are nearest to that of a word, by cosine."""
         return imported(ANSWERS["nearest"])(self, word, most)
 
     def agree(self, suite: str, by: str = "construction") -> "pd.DataFrame":
-        """How often the right sentence of a minimal pair is the likelier one, by kinds of pairs."""
+        """Return how often the right sentence of a minimal pair is likelier, by kind of pair."""
         return imported(ANSWERS["agree"])(self, suite, by)
 
     def for_many(self) -> "Scorer":
-        """The same, for someone who asks it hundreds of times, a few states each."""
+        """Return the same scorer, prepared for hundreds of queries with a few states each."""
         other = copy(self)
         if isinstance(self.model, InferenceModel):
             other.model = self.model.for_many()
@@ -112,24 +112,24 @@ class Scorer:
 
     @property
     def is_open(self) -> bool:
-        """Whether every string has a probability."""
+        """Tell whether every string has a probability."""
         return self.vocabulary.is_open or self.speller is not None
 
     def words(self, sentence: str) -> list[str]:
-        """The words of a sentence, as this model reads them."""
+        """Return the words of a sentence, as this model reads them."""
         return next(self.read([sentence]))
 
     def read(self, sentences: Iterable[str]) -> Iterator[list[str]]:
-        """The words of many sentences, which are tokenised together."""
+        """Yield the words of many sentences, which are tokenised together."""
         return map(self.cased, tokens(sentences))
 
     @property
     def reads_documents(self) -> bool:
-        """Whether the model was trained on documents, and so to read more than one sentence."""
+        """Tell whether the model was trained on documents, to read more than one sentence."""
         return self.parts.recipe.text == "documents"
 
     def in_context(self, context: str | None) -> bool:
-        """Whether words are conditioned on the sentences before theirs in the same text.
+        """Tell whether words are conditioned on the sentences before theirs in the same text.
 
         `context` is `text`, `none`, or None for what the model was trained for.
         """
@@ -146,7 +146,7 @@ class Scorer:
         return context == Context.text
 
     def score(self, text: str, context: str | None = None) -> list[Word]:
-        """Each word and each sentence end of a text, with log p given what stands before it.
+        """Return each word and sentence end of a text with log p, given the words before it.
 
         The text may have several sentences. With the context `text`, a word is conditioned on all
         words before it; with `none`, on those of its own sentence. The default is `text` for a
@@ -155,7 +155,7 @@ class Scorer:
         return self.score_all([text], context)[0]
 
     def score_all(self, texts: Iterable[str], context: str | None = None) -> list[list[Word]]:
-        """The same of many texts, which know nothing of each other."""
+        """Score many texts, which know nothing of each other."""
         texts = list(texts)
         split = split_texts(texts)
         if lacking := sorted({*range(len(texts))}.difference(split.text)):
@@ -180,7 +180,7 @@ class Scorer:
         return np.add.reduceat(log_p, np.cumsum(batch.lengths) - batch.lengths)
 
     def score_encoded(self, batch: Sentences, text: WrittenText) -> tuple[np.ndarray, np.ndarray]:
-        """log p of every word and end in nats, and which words the character model spelled."""
+        """Return log p of every word and end in nats, and which words were spelled."""
         return score_text(self.model, self.spelling, batch, text, UNKNOWN_ID)
 
     def letters(self, words: Sequence[str]) -> np.ndarray:
@@ -225,7 +225,7 @@ class Scorer:
     def encoded(
         self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
     ) -> tuple[Sentences, WrittenText]:
-        """Sentences that are words already, in ids and as they are written."""
+        """Return tokenised sentences in ids and as they are written."""
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
         positions = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
@@ -237,27 +237,27 @@ class Scorer:
         return batch, self.written(forms, positions)
 
     def written(self, forms: list[str], positions: np.ndarray) -> WrittenText:
-        """How the words of a text are written, in subwords where the model is of subwords."""
+        """Return how the words of a text are written, in subwords for a model of subwords."""
         return WrittenText(forms, positions, self.speller.subwords(forms) if self.speller else None)
 
     def cased(self, words: Iterable[str]) -> list[str]:
-        """Words in the case that this model reads."""
+        """Return words in the case that this model reads."""
         return [word.lower() for word in words] if self.lowercase else list(words)
 
     def as_read(self, words: Iterable[str]) -> list[str]:
-        """Words that a person asks about one by one, written as this model reads its texts."""
+        """Return single queried words, written as this model reads its texts."""
         return self.cased(map(normalise, words))
 
     def each_a_word(self, words: Iterable[str]) -> list[str]:
-        """The same; an error if this model reads a text as several words, or as none."""
-        found = self.as_read(words)
-        for word in found:
+        """Return single queried words; reject one that is several words to this model, or none."""
+        queried = self.as_read(words)
+        for word in queried:
             if word != END and word not in self.vocabulary.known and len(self.words(word)) != 1:
                 read = self.words(word)
                 raise AccordError(
                     f"expected one word, got {len(read)} in {word!r:.80}: {', '.join(read):.80}"
                 )
-        return found
+        return queried
 
     def id_of(self, word: str) -> int:
         """Return the id of a word or of the end; an unknown word has the id of its class."""
@@ -271,22 +271,22 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     Hugging Face hub, or an ARPA file. A run has several models: `model` names one of them, by
     default the last.
     """
-    found = one(run, model).fetched()
-    if found.kind in READERS:
-        return READERS[found.kind](found)
-    return Scorer(open_folder(found.folder), found)
+    trained = one(run, model).fetched()
+    if trained.kind in READERS:
+        return READERS[trained.kind](trained)
+    return Scorer(open_folder(trained.folder), trained)
 
 
 @cache
 def bundled() -> Scorer:
-    """The bundled model, loaded once."""
+    """Load the bundled model, once."""
     return load()
 
 
 def score_sentence(
     text: str, model: Scorer | None = None, context: str | None = None
 ) -> list[Word]:
-    """Each word and sentence end of a text with its log p in nats; by default by the bundled model.
+    """Score each word and sentence end of a text in nats, by default by the bundled model.
 
     `context` is that of `Scorer.score`.
     """
@@ -296,14 +296,14 @@ def score_sentence(
 def explain_words(
     text: str, *words: str, model: Scorer | None = None, context: str | None = None
 ) -> "pd.DataFrame":
-    """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
+    """Explain log p of words after a text as a sum of terms; by default of the likeliest."""
     return (model or bundled()).explain(text, *words, context=context)
 
 
 def generate_sentences(
     start: str = "", count: int = 10, model: Scorer | None = None, **options: Any
 ) -> list[Any]:
-    """New sentences that begin with a text.
+    """Generate sentences that begin with a text.
 
     The options are those of `accord.pipeline.ask.generate.generate`.
     """

@@ -31,8 +31,8 @@ class ReadVectors:
 
     def __init__(self, scorer: Scorer):
         if not isinstance(scorer.model, InferenceModel):
-            found = type(scorer.model).__name__
-            raise AccordError(f"expected a model that reads words by vectors, got {found}")
+            kind = type(scorer.model).__name__
+            raise AccordError(f"expected a model that reads words by vectors, got {kind}")
         read = scorer.model.vectors()
         rows = read.rows.astype(np.float64)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -43,19 +43,19 @@ class ReadVectors:
         self.first = len(self.forms) - len(self.ids)  # of the words that are written
 
     def nearest(self, word: str, most: int = 10) -> pd.DataFrame:
-        """The nearest vectors by cosine: the most frequent words of each, and how many it has.
+        """Return the nearest vectors by cosine: the most frequent words of each, and their number.
 
         The first row is that of the word and of words with the same vector; up to `most` others
         follow.
         """
-        (own,) = self._of([word])
-        cosine = self.rows @ self.rows[own]
-        cosine[own] = 2  # before all others
+        (signature,) = self._of([word])
+        cosine = self.rows @ self.rows[signature]
+        cosine[signature] = 2  # before all others
         ranked = self._ranked(cosine)[: most + 1]
         return pd.DataFrame([self._row(s, cosine=min(cosine[s], 1.0)) for s in ranked])
 
     def analogy(self, a: str, b: str, c: str, most: int = 10) -> pd.DataFrame:
-        """The words that are to c as b is to a, the best first (Mikolov et al. 2013).
+        """Return the words that are to c as b is to a, the best first (Mikolov et al. 2013).
 
             argmax_x cos(x, c) − cos(x, a) + cos(x, b)
 
@@ -63,17 +63,17 @@ class ReadVectors:
         `product` has the score of Levy & Goldberg (2014), cos(x, b)·cos(x, c) / cos(x, a) with all
         cosines moved to between 0 and 1.
         """
-        given = self._of([a, b, c])
-        of_a, of_b, of_c = (self.rows @ self.rows[given].T).T
+        signatures = self._of([a, b, c])
+        of_a, of_b, of_c = (self.rows @ self.rows[signatures].T).T
         score = of_c - of_a + of_b
-        score[given] = -np.inf
-        raised = [(each + 1) / 2 for each in (of_a, of_b, of_c)]
+        score[signatures] = -np.inf
+        raised = [(cosine + 1) / 2 for cosine in (of_a, of_b, of_c)]
         product = raised[1] * raised[2] / (raised[0] + SMALLEST_COSINE)
         ranked = [s for s in self._ranked(score)[:most] if np.isfinite(score[s])]
         return pd.DataFrame([self._row(s, sum=score[s], product=product[s]) for s in ranked])
 
     def odd_one_out(self, words: Sequence[str]) -> pd.DataFrame:
-        """Words with the mean of their cosines to the others, the least first: the odd one out."""
+        """Return words with the mean of their cosines to the others, the odd one out first."""
         if len(words) < FEWEST:
             raise AccordError(f"expected {FEWEST} words or more, found {len(words)}")
         rows = self.rows[self._of(words)]
@@ -83,7 +83,7 @@ class ReadVectors:
         return table.sort_values("cosine to the others", kind="stable", ignore_index=True)
 
     def retrofitted(self, lexicon: str, most: int | None = None) -> "ReadVectors":
-        """The same with a vector for each of the `most` frequent words, drawn towards a lexicon.
+        """Return vectors of the `most` frequent words, one for each word, drawn towards a lexicon.
 
         `lexicon` is `lemmas`, so that the forms of a lemma come closer, or a file with words that
         belong together in each line.
@@ -122,7 +122,7 @@ class ReadVectors:
         return len(chosen)
 
     def _of(self, words: Sequence[str]) -> np.ndarray:
-        """The signatures of words as a person writes them."""
+        """Return the signatures of words as a person writes them."""
         read = self.scorer.as_read(words)
         for word in read:
             if word not in self.ids:
@@ -130,19 +130,19 @@ class ReadVectors:
         return self.signature[[self.ids[word] for word in read]]
 
     def _ranked(self, score: np.ndarray) -> np.ndarray:
-        """The signatures of all words that are written, by their scores."""
+        """Return the signatures of all written words, by their scores."""
         written = np.unique(self.signature[self.first :])
         return written[np.argsort(-score[written], kind="stable")]
 
     def _row(self, signature: int, **scores: float) -> dict:
-        found = np.flatnonzero(self.signature[self.first :] == signature)
-        members = self.first + found  # ids fall in frequency
-        named = ", ".join(self.forms[each] for each in members[:NAMED])
+        places = np.flatnonzero(self.signature[self.first :] == signature)
+        members = self.first + places  # ids fall in frequency
+        named = ", ".join(self.forms[word] for word in members[:NAMED])
         return {"words": named, "of": len(members), **scores}
 
 
 def nearest(model: Scorer, word: str, most: int = 10) -> pd.DataFrame:
-    """The words whose vectors are nearest to that of a word; its own row comes first."""
+    """Return the words whose vectors are nearest to that of a word; its own row comes first."""
     return ReadVectors(model).nearest(word, most)
 
 
@@ -153,13 +153,13 @@ def export_vectors(
     expect("words", words is None or words > 0, "1 or more", words)
     vectors = ReadVectors(load(run, model))
     vectors = vectors.retrofitted(lexicon, words) if lexicon else vectors
-    found = vectors.save(to, words)
-    say(f"{counted(found, 'word')} with {vectors.rows.shape[1]} numbers each")
+    count = vectors.save(to, words)
+    say(f"{counted(count, 'word')} with {vectors.rows.shape[1]} numbers each")
     return to
 
 
 def retrofit(rows: np.ndarray, groups: Iterable[Sequence[int]], rounds: int = ROUNDS) -> np.ndarray:
-    """Vectors drawn towards those of words that a lexicon lists with them (Faruqui et al. 2015).
+    """Return vectors drawn towards those of words in the same groups (Faruqui et al. 2015).
 
         q_i ← (α_i·q̂_i + Σ_j β_ij·q_j) / (α_i + Σ_j β_ij),    α_i = 1, β_ij = 1 / degree of i
 
@@ -175,17 +175,17 @@ def retrofit(rows: np.ndarray, groups: Iterable[Sequence[int]], rounds: int = RO
     sizes = np.array([len(group) for group in chosen])
     starts = np.cumsum(sizes) - sizes
     degree = np.bincount(member, np.repeat(sizes - 1, sizes), minlength=len(rows))
-    has_some, found = degree > 0, rows.copy()
+    has_some, vectors = degree > 0, rows.copy()
     for _ in range(rounds):
-        sums = np.repeat(np.add.reduceat(found[member], starts, axis=0), sizes, axis=0)
-        near = np.zeros_like(found)
-        np.add.at(near, member, sums - found[member])
-        found[has_some] = (rows[has_some] + near[has_some] / degree[has_some, None]) / 2
-    return found
+        sums = np.repeat(np.add.reduceat(vectors[member], starts, axis=0), sizes, axis=0)
+        near = np.zeros_like(vectors)
+        np.add.at(near, member, sums - vectors[member])
+        vectors[has_some] = (rows[has_some] + near[has_some] / degree[has_some, None]) / 2
+    return vectors
 
 
 def _read_groups(path: Path, vectors: ReadVectors) -> Iterator[list[int]]:
-    """The known words of each line of a file."""
+    """Yield the known words of each line of a file."""
     for line in lines(path):
         read = vectors.scorer.as_read(line.split())
         yield [vectors.ids[word] for word in read if word in vectors.ids]
@@ -194,7 +194,7 @@ def _read_groups(path: Path, vectors: ReadVectors) -> Iterator[list[int]]:
 def inflection(
     vectors: ReadVectors, analyses: pd.DataFrame, lexicon: str | None = None
 ) -> pd.DataFrame:
-    """From one form of a lemma to another: is the word nearest to ψ(x) + change the right one?
+    """Measure how often the word nearest to ψ(x) + change is another form of the lemma.
 
     A change, such as ADJ Gender=Masc → Gender=Fem, is the mean difference of the two forms over
     all *other* lemmas. The lexicon judges: a word is right if an analysis has the lemma and the
@@ -213,14 +213,14 @@ def inflection(
     for name, query in (("", rows[start] + change), (" alone", rows[start])):
         cosine = query @ rows.T
         cosine[np.arange(len(pairs)), start] = -np.inf  # the form itself is no answer
-        found = words[cosine.argmax(axis=1)]
-        pairs["right" + name] = _has(forms, pairs, found, ["lemma", "upos", "feats"])
-        pairs["features" + name] = _has(forms, pairs, found, ["upos", "feats"])
+        answers = words[cosine.argmax(axis=1)]
+        pairs["right" + name] = _has(forms, pairs, answers, ["lemma", "upos", "feats"])
+        pairs["features" + name] = _has(forms, pairs, answers, ["upos", "feats"])
     with_feats = forms.drop_duplicates(["upos", "feats", "word"]).groupby(["upos", "feats"]).size()
-    asked = pd.MultiIndex.from_frame(pairs[["upos", "feats_to"]])
-    pairs["chance"] = 1 / with_feats.reindex(asked).to_numpy()
+    changes = pd.MultiIndex.from_frame(pairs[["upos", "feats_to"]])
+    pairs["chance"] = 1 / with_feats.reindex(changes).to_numpy()
     pairs["change"] = [
-        _changed(*each) for each in zip(pairs["feats"], pairs["feats_to"], strict=True)
+        _changed(*feats) for feats in zip(pairs["feats"], pairs["feats_to"], strict=True)
     ]
     measured = ["right", "features", "right alone", "chance"]
     table = pairs.groupby(["upos", "change"])[measured].mean()
@@ -231,15 +231,15 @@ def inflection(
 
 
 def _forms(vectors: ReadVectors, analyses: pd.DataFrame) -> pd.DataFrame:
-    """The lexicon's analyses, without guesses, of the words that have a vector of their own."""
-    own = np.bincount(vectors.signature)[vectors.signature] == 1
-    own[: vectors.first] = False
-    chosen = own[analyses["word"]] & (analyses["source"] != "guesser")
+    """Return the lexicon's analyses, without guesses, of words with a vector of their own."""
+    has_own = np.bincount(vectors.signature)[vectors.signature] == 1
+    has_own[: vectors.first] = False
+    chosen = has_own[analyses["word"]] & (analyses["source"] != "guesser")
     return analyses.loc[chosen, ["word", "lemma", "upos", "feats"]].drop_duplicates()
 
 
 def _pairs(forms: pd.DataFrame) -> pd.DataFrame:
-    """Two forms of a lemma, each with one analysis in it, whose change other lemmas have too."""
+    """Return pairs of forms of a lemma, each with one analysis, if other lemmas change alike."""
     clear = forms.drop_duplicates(["word", "lemma", "upos"], keep=False)
     pairs = clear.merge(clear, on=["lemma", "upos"], suffixes=("", "_to"))
     pairs = pairs[(pairs["word"] != pairs["word_to"]) & (pairs["feats"] != pairs["feats_to"])]
@@ -247,16 +247,16 @@ def _pairs(forms: pd.DataFrame) -> pd.DataFrame:
     return pairs[lemmas >= FEWEST].reset_index(drop=True)
 
 
-def _has(forms: pd.DataFrame, pairs: pd.DataFrame, found: np.ndarray, asked: list[str]) -> list:
-    """Whether the word found for each pair has the features of its second form."""
-    have = set(forms[[*asked, "word"]].itertuples(index=False, name=None))
-    wanted = pairs[[{"feats": "feats_to"}.get(name, name) for name in asked]]
+def _has(forms: pd.DataFrame, pairs: pd.DataFrame, answers: np.ndarray, columns: list[str]) -> list:
+    """Tell of each pair whether its answer has the features of its second form."""
+    have = set(forms[[*columns, "word"]].itertuples(index=False, name=None))
+    wanted = pairs[[{"feats": "feats_to"}.get(name, name) for name in columns]]
     rows = wanted.itertuples(index=False, name=None)
-    return [(*row, word) in have for row, word in zip(rows, found.tolist(), strict=True)]
+    return [(*row, word) in have for row, word in zip(rows, answers.tolist(), strict=True)]
 
 
 def _mean_of_others(differences: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
-    """The mean difference of each pair's change over all other lemmas."""
+    """Return the mean difference of each pair's change over all other lemmas."""
     rows = pd.DataFrame(differences.astype(np.float64)).assign(pairs=1)
     change = [pairs[name] for name in CHANGE]
     others = rows.groupby(change).transform("sum")
@@ -264,7 +264,7 @@ def _mean_of_others(differences: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
     return others.drop(columns="pairs").div(others["pairs"], axis=0).to_numpy()
 
 
-def _changed(before: str, after: str) -> str:
-    """The names of the features that differ: `Gender`, `Number`, `Mood Tense`."""
-    pairs = set(before.split("|")) ^ set(after.split("|"))
+def _changed(feats: str, feats_to: str) -> str:
+    """Return the names of the features that differ: `Gender`, `Number`, `Mood Tense`."""
+    pairs = set(feats.split("|")) ^ set(feats_to.split("|"))
     return " ".join(sorted({pair.partition("=")[0] for pair in pairs if pair}))

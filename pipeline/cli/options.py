@@ -98,7 +98,7 @@ def under(
     prime_weight: float | None = None,
     prime_tune: Path | None = None,
 ) -> "Scorer":
-    """The model, conditioned on labels and primed with words."""
+    """Return the model, conditioned on labels and primed with words."""
     if condition:
         from accord.pipeline.ask.conditioning import tell
 
@@ -129,7 +129,7 @@ def expect_words(text: str) -> None:
 
 
 def load_model(run: Path | None, model: str | None) -> "Scorer":
-    """The model that --run and --model name."""
+    """Load the model that --run and --model name."""
     if model and run is None:
         raise AccordError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
     from accord.pipeline.ask.scorer import load
@@ -138,7 +138,7 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
 
 
 def load_backward(backward: Path | None) -> "Scorer | None":
-    """The model that --backward names; an error if it reads sentences forwards."""
+    """Load the model that --backward names; reject one that reads sentences forwards."""
     if backward is None:
         return None
     scorer = load_model(backward, None)

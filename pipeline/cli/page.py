@@ -84,15 +84,15 @@ def _save(models: Models, folder: Path | None, sentences: Path | None) -> None:
 
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:
-    """The loader of each model by name; the last model of a run comes first."""
+    """Return the loader of each model by name; the last model of a run comes first."""
     names = [run.name for run in runs]
     several = len(runs) > 1
     loaders: dict[str, partial] = {}
     for run in runs:
-        own = run.name if names.count(run.name) == 1 else str(run)
+        name = run.name if names.count(run.name) == 1 else str(run)
         models = [model.name for model in find(run)] if is_run(run) else []
         if not models:  # a single model, or an error when it is loaded
-            loaders[own] = partial(load_model, run, None)
+            loaders[name] = partial(load_model, run, None)
         for model in reversed(models):
-            loaders[f"{own}/{model}" if several else model] = partial(load_model, run, model)
+            loaders[f"{name}/{model}" if several else model] = partial(load_model, run, model)
     return loaders

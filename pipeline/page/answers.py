@@ -65,18 +65,20 @@ class Models:
 
     def _checked(self, question: Any) -> tuple[str, str, dict[str, Any]]:
         """Return the method, the model and the arguments of a question."""
-        given = dict(question) if isinstance(question, dict) else {}
-        ask = given.pop("ask", None)
+        keys = dict(question) if isinstance(question, dict) else {}
+        ask = keys.pop("ask", None)
         if not isinstance(ask, str) or ask not in QUESTIONS:
             raise AccordError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r:.80}")
         _, *parameters = signature(getattr(AskedModel, ask)).parameters.values()
-        kinds = {"model": str} | {each.name: each.annotation for each in parameters}
-        needed = ["model", *(each.name for each in parameters if each.default is each.empty)]
-        check_keys(given, kinds, ask, "key")
-        if lacking := [name for name in needed if name not in given]:
+        kinds = {"model": str} | {parameter.name: parameter.annotation for parameter in parameters}
+        required = [
+            parameter.name for parameter in parameters if parameter.default is parameter.empty
+        ]
+        check_keys(keys, kinds, ask, "key")
+        if lacking := [name for name in ("model", *required) if name not in keys]:
             raise AccordError(f"{ask}: expected {lacking[0]}, found none")
         arguments = {
-            name: checked(kinds[name], value, f"{ask}.{name}") for name, value in given.items()
+            name: checked(kinds[name], value, f"{ask}.{name}") for name, value in keys.items()
         }
         model = arguments.pop("model")
         if model not in self.names:
@@ -198,8 +200,8 @@ class AskedModel:
         if not 0 <= at <= len(words):
             raise AccordError(f"expected a place from 0 to {len(words)}, got {at}")
         is_gap = at == len(words) and (beginning != text or not words)
-        own = [] if is_gap else [[*words, END][at]]
-        queried = list(dict.fromkeys([*own, *self.scorer.each_a_word(others)]))
+        in_place = [] if is_gap else [[*words, END][at]]
+        queried = list(dict.fromkeys([*in_place, *self.scorer.each_a_word(others)]))
         explainer = self._explainer.by(self._without(off), context or None)
         place = explainer.after(words[:at], queried, 2 * LIKELIEST)
         known = [choice for choice in place.likeliest if not is_unknown(choice.word)]
@@ -213,17 +215,17 @@ class AskedModel:
     def readings(self, words: Names) -> Answer:
         """Return the analyses of words, the likeliest first."""
         self._expect_a_sum()
-        readings = {}
+        lexicon, readings = self.scorer.parts.readings, {}
         for word in words[: MOST_OTHERS + 2]:
             number = self.scorer.id_of(word)
             # No lexicon knows a sentence end, but a guesser guesses.
-            found = [] if number == END_ID else self.scorer.parts.readings.of_word(number)
-            readings[word] = shown(found)
+            is_end = number == END_ID
+            readings[word] = shown([] if is_end else lexicon.of_word(number))
         return {"readings": readings}
 
     def check(self, text: str) -> Answer:
         """Return the suspected errors of a sentence."""
-        found = imported(CORRECTIONS)(self.scorer, _short_enough(text))
+        corrections = imported(CORRECTIONS)(self.scorer, _short_enough(text))
         return {
             "suggestions": [
                 {
@@ -235,7 +237,7 @@ class AskedModel:
                     "reason": correction.reason,
                     "why": correction.reasons,
                 }
-                for correction in found
+                for correction in corrections
             ]
         }
 
@@ -274,7 +276,7 @@ class AskedModel:
 
     @cached_property
     def _expectant(self) -> Reader:
-        """The reader that follows the features which the page draws."""
+        """Return the reader that follows the features which the page draws."""
         from accord.lexicon.analysis import feature_names  # loads pandas
 
         feats = self.scorer.parts.analyses(["feats"])["feats"].cat.categories
@@ -287,7 +289,7 @@ class AskedModel:
 
     @cached_property
     def _analyses(self) -> "pd.DataFrame":
-        """The analyses of all words, for constraints."""
+        """Return the analyses of all words, for constraints."""
         from accord.pipeline.ask.generate import ASKED
 
         return self.scorer.parts.analyses(ASKED)

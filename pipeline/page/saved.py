@@ -28,24 +28,24 @@ class Lesson(NamedTuple):
 
     @property
     def at(self) -> int | None:
-        """The first word that differs."""
+        """Return the number of the first word that differs."""
         pairs = zip(self.text.split(), self.other.split(), strict=False)
         return next((place for place, (one, other) in enumerate(pairs) if one != other), None)
 
 
 def read_lessons(path: Path) -> list[Lesson]:
-    """The sentences of a file: one a line, a second one after a tab."""
-    found = []
+    """Read the sentences of a file: one a line, a second one after a tab."""
+    lessons = []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         if not line.strip():
             continue
-        texts = [each.strip() for each in line.split("\t") if each.strip()]
+        texts = [text.strip() for text in line.split("\t") if text.strip()]
         if len(texts) > 2:
             raise AccordError(f"{path}, line {number}: expected one or two sentences, got {texts}")
-        found.append(Lesson(*texts))
-    if not found:
+        lessons.append(Lesson(*texts))
+    if not lessons:
         raise AccordError(f"{path}: expected a sentence in each line, found none")
-    return found
+    return lessons
 
 
 class SavedPage:
@@ -60,7 +60,7 @@ class SavedPage:
             self._keep(ask="card", model=model)
 
     def ways(self) -> list[tuple[str, list[str]]]:
-        """Each model as it is; the first one also without each family of features."""
+        """Return each model as it is, and the first one without each family of features."""
         families = self.answers[_key(ask="about", model=self.first)]["families"]
         return [(model, []) for model in self.models.names] + [
             (self.first, [family]) for family in families
@@ -82,12 +82,12 @@ class SavedPage:
                 self._text(self.first, corrected, [])
                 self._suggestions(corrected)
             for seed in range(1, SEEDS + 1):
-                asked = {"start": without_gap(lesson.text), "constraints": [], "seed": seed}
-                self._keep(ask="write", model=self.first, **asked, off=[], context="")
+                question = {"start": without_gap(lesson.text), "constraints": [], "seed": seed}
+                self._keep(ask="write", model=self.first, **question, off=[], context="")
             yield
 
     def write(self, folder: Path) -> Path:
-        """The page as a file of a folder, whole or absent."""
+        """Write the page as a file of a folder, whole or absent."""
         lessons = [
             {"name": [each.text] * 2, "state": {**each._asdict(), "at": each.at}}
             for each in self.lessons
@@ -100,7 +100,7 @@ class SavedPage:
         return folder / FILE
 
     def _text(self, model: str, text: str, off: list[str]) -> None:
-        """Each word of a text, what was expected, and why."""
+        """Keep the answers about a text: each word, what was expected, and why."""
         way: dict[str, Any] = {"off": off, "context": ""}
         words = self._keep(ask="read", model=model, text=text, **way)["words"]
         self._keep(ask="expect", model=model, text=text, **way)
@@ -137,21 +137,21 @@ class SavedPage:
 
 
 def accepted(text: str, suggestions: Sequence[dict[str, Any]]) -> str:
-    """A text with suggestions in it, put there from its end, so that places stay."""
-    for each in sorted(suggestions, key=lambda each: -each["start"]):
-        text = text[: each["start"]] + each["suggestion"] + text[each["end"] :]
+    """Return a text with suggestions in it, put there from its end, so that places stay."""
+    for suggestion in sorted(suggestions, key=lambda suggestion: -suggestion["start"]):
+        text = text[: suggestion["start"]] + suggestion["suggestion"] + text[suggestion["end"] :]
     return text
 
 
 def _key(**question: Any) -> str:
-    """A question as JSON.stringify writes it."""
+    """Return a question as JSON.stringify writes it."""
     return json.dumps(question, ensure_ascii=False, separators=(",", ":"))
 
 
 def _short(value: Any) -> Any:
-    """An answer with no more digits than are needed."""
+    """Return an answer with no more digits than are needed."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
-        return {name: _short(each) for name, each in value.items()}
+        return {name: _short(item) for name, item in value.items()}
     return [*map(_short, value)] if isinstance(value, list | tuple) else value

@@ -35,7 +35,7 @@ SCRIPT = (  # its parts, in order
 
 def document(models: Sequence[str], kept: object = None) -> str:
     """Return the page for some models, the first selected; with kept answers it asks none."""
-    given = {
+    content = {
         "models": list(models),
         "end": END,
         "examples": json.loads(_text("examples.json")),
@@ -45,7 +45,7 @@ def document(models: Sequence[str], kept: object = None) -> str:
         policy=policy(),
         style=_style(),
         script=_script(),
-        given=_in_html(given),
+        given=_in_html(content),
         kept=_in_html(kept),
     )
 

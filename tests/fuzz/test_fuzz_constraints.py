@@ -8,7 +8,7 @@ import pytest
 from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 
-from accord.pipeline.ask.constraints import LONGEST, Constraint, automaton, parse
+from accord.pipeline.ask.generate import LONGEST, Constraint, automaton, parse
 
 FORMS = ["</s>", "<unk>", "le", "la", "chat", "dort"]
 KNOWN = {form: number for number, form in enumerate(FORMS) if number > 1}

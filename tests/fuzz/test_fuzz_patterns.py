@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
 from accord.models.constraints.automata import DEEPEST, MOST_TESTS, WordAutomaton
-from accord.pipeline.ask.constraints import pattern_automaton
+from accord.pipeline.ask.generate import pattern_automaton
 
 SENTENCES = [words for length in range(1, 4) for words in product(KNOWN.values(), repeat=length)]
 # Each test with the words that pass it, one letter for each.

@@ -9,8 +9,7 @@ from accord import load
 from accord.lexicon.analysis import UPOS
 from accord.models.data import Sentences
 from accord.models.inference.generation import Beam, Sampling
-from accord.pipeline.ask.constraints import Constraint, parse
-from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.generate import Constraint, Generator, parse
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.cli.main import app
