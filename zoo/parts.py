@@ -62,7 +62,7 @@ def of_arpa(
 ) -> arpa.ArpaBackground:
     """The n-grams of an ARPA file; words that it lacks share the mass of <unk>."""
     _expect_words(model, "arpa")
-    return arpa.load(features, model.folder, model.background["order"])
+    return arpa.load(features, model.folder, model.background.order)
 
 
 def _expect_words(model: ModelFolder, kind: str) -> None:

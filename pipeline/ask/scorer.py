@@ -49,7 +49,7 @@ class Scorer:
 
     def __init__(self, parts: ModelFolder, trained: TrainedModel | None = None):
         self.parts, self.trained = parts, trained
-        self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
+        self.vocabulary, self.lowercase = parts.vocabulary, parts.lookup.lowercase
         self.model, self.spelling = parts.model, parts.spelling
         self.speller = parts.speller  # of a model of subwords
 

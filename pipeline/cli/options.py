@@ -20,7 +20,7 @@ TrainedRun = Annotated[
     typer.Option(
         "--run",
         metavar="FOLDER|ID",
-        help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
+        help="Folder of a run or of an exported model, or hf:OWNER/NAME on the Hugging Face hub; "
         "by default the bundled model.",
     ),
 ]
@@ -29,7 +29,7 @@ RunOrNGrams = Annotated[
     typer.Option(
         "--run",
         metavar="FOLDER|ID|FILE",
-        help="Folder of a run or of an exported model, the id of one on the Hugging Face hub, or a "
+        help="Folder of a run or of an exported model, hf:OWNER/NAME on the Hugging Face hub, or a "
         "file .arpa or .arpa.gz; by default the bundled model.",
     ),
 ]

@@ -22,8 +22,8 @@ Served = Annotated[
     typer.Option(
         "--run",
         metavar="FOLDER|ID",
-        help="Folder of a run, whose models are all offered, or of an exported model, or the "
-        "id of one on the Hugging Face hub; by default the bundled model. Can be repeated.",
+        help="Folder of a run, whose models are all offered, or of an exported model, or "
+        "hf:OWNER/NAME on the Hugging Face hub; by default the bundled model. Can be repeated.",
     ),
 ]
 

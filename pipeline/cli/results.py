@@ -210,8 +210,7 @@ def export(
         bool,
         typer.Option(
             "--compact",
-            help="Write what inference needs alone, in few bytes: weights in half precision or "
-            "int8, measured on validation.",
+            help="Round the weights to half precision or int8, measured on validation text.",
         ),
     ] = False,
     words: Annotated[

@@ -21,10 +21,10 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,12 +41,12 @@ from accord.models.common.arrays import (
     shapes_of,
 )
 from accord.models.common.files import WEIGHTS, load_json
-from accord.models.common.registry import Choice, imported
-from accord.models.common.schema import checked
+from accord.models.common.registry import imported, parted
+from accord.models.common.schema import Kind, Section, checked, hints_of
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.numpy_model import NumpyModel, computes
-from accord.models.ngrams import SHARED_BY, discounted
+from accord.models.ngrams import discounted
 from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
@@ -63,7 +63,7 @@ from accord.pipeline.base.artefact import (
     write_json,
 )
 from accord.pipeline.base.names import CHAIN, CONFIG, DESCRIBED
-from accord.pipeline.config.sections import StartSettings
+from accord.pipeline.config.sections import BackgroundParams, StartSettings
 from accord.pipeline.data.encoded import read_values
 from accord.pipeline.data.vocabulary import NamedFeatures, Vocabulary
 from accord.pipeline.model.find import find_start
@@ -92,6 +92,14 @@ SHARDS = "model-*.safetensors"
 IN_TORCH = "accord.pipeline.model.network:load_inference"
 
 
+@dataclass(frozen=True)
+class Lookup(Section):
+    """The lexicons that words were looked up in."""
+
+    names: tuple[str, ...]
+    lowercase: bool
+
+
 class ModelFolder:
     """A trained model; its parts are read on first use."""
 
@@ -107,39 +115,20 @@ class ModelFolder:
 
     @cached_property
     def recipe(self) -> Recipe:
-        return read_recipe(self.config, self.folder)
+        return checked(Recipe, self.config["params"]["train"], f"{self.folder / CONFIG}: train")
 
     @cached_property
-    def background(self) -> dict[str, Any]:
+    def background(self) -> BackgroundParams:
         """The kind of b and its settings."""
-        about = self.config.get("background")
-        about = about if isinstance(about, dict) else {}
-        where, settings = f"{self.folder / CONFIG}: background", about.get("settings")
-        if not isinstance(settings, dict):
-            raise AccordError(f"{where}.settings: expected an object")
-        checked(Annotated[Choice, BACKGROUNDS], {**settings, "kind": about.get("kind")}, where)
-        if about.get("share") not in SHARED_BY:
-            raise AccordError(f"{where}.share: expected {' or '.join(SHARED_BY)}")
-        return about
+        return self._checked(BackgroundParams, "background")
 
     @cached_property
-    def lexicons(self) -> list[str]:
-        """The names of the lexicons that words were looked up in."""
-        return self._lookup["names"]
+    def lookup(self) -> Lookup:
+        """How words were looked up in lexicons."""
+        return self._checked(Lookup, "lookup")
 
-    @cached_property
-    def lowercase(self) -> bool:
-        return self._lookup["lowercase"]
-
-    @property
-    def _lookup(self) -> dict[str, Any]:
-        about = self.config.get("lookup")
-        about = about if isinstance(about, dict) else {}
-        if not isinstance(about.get("names"), list) or type(about.get("lowercase")) is not bool:
-            raise AccordError(
-                f"{self.folder / CONFIG}: lookup: expected names of lexicons, and lowercase"
-            )
-        return about
+    def _checked(self, kind: type[Kind], key: str) -> Kind:
+        return checked(kind, self.config.get(key), f"{self.folder / CONFIG}: {key}")
 
     # Words
 
@@ -156,7 +145,7 @@ class ModelFolder:
         # Here, as it loads tables and lexicons, and known words are scored without them.
         from accord.pipeline.model.endings import classes_of
 
-        return classes_of(self.folder, self.readings, self.lexicons, self.lowercase)
+        return classes_of(self.folder, self.readings, self.lookup.names, self.lookup.lowercase)
 
     @cached_property
     def readings(self) -> Readings:
@@ -172,14 +161,14 @@ class ModelFolder:
 
     def mass(self) -> np.ndarray:
         """Return b of every word."""
-        return self.words.mass(self.background["kind"], self.background["share"])
+        return self.words.mass(parted(self.background.kind)[0], self.background.share)
 
     @cached_property
     def prior(self) -> Callable[[np.ndarray], np.ndarray]:
         """The prior of n-grams: discounted counts of words, nothing for subwords."""
         if self.subwords:
             return np.ones_like
-        group = self.words.groups(self.background["share"])
+        group = self.words.groups(self.background.share)
         return partial(discounted, signature=group, share=self.words.shares)
 
     # Features
@@ -265,7 +254,7 @@ class ModelFolder:
     @cached_property
     def model(self) -> "InferenceModel | SubwordModel | Backward":
         """The model that answers: log-linear LSTMs by numpy, all others by torch."""
-        if self.subwords or not computes(self.recipe, self.background["kind"]):
+        if self.subwords or not computes(self.recipe, parted(self.background.kind)[0]):
             return imported(IN_TORCH)(self)
         mass = self.mass()
         features = without_the_impossible(self.phi, self, mass)
@@ -335,7 +324,7 @@ _FEATURE_ARRAYS = ("names", *(f"{side}_{name}" for side in ("phi", "psi") for na
 
 def has_own_words(model: ModelFolder) -> bool:
     """Return whether b comes from a file, which may have words that the vocabulary lacks."""
-    return bool(BACKGROUNDS.about(model.background["kind"], "own_words"))
+    return bool(BACKGROUNDS.about(model.background.kind, "own_words"))
 
 
 def without_the_impossible(
@@ -346,7 +335,7 @@ def without_the_impossible(
     After pretraining most are such: those of words that the corpus lacks. N-grams of that text, or
     of a file, may have mass for any.
     """
-    if has_own_words(model) or model.background.get("pretraining") or model.subwords:
+    if has_own_words(model) or model.background.pretraining or model.subwords:
         return features
     mass = model.mass() if mass is None else mass
     return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
@@ -373,11 +362,12 @@ def prepare(recipe: Recipe, inputs: Inputs) -> dict[str, Any]:
     kept = asdict(recipe)
     names = [Path(teacher).name for teacher in recipe.teachers.models]  # no paths of this machine
     kept["teachers"]["models"], kept["start"] = names, None
+    about, names_of_b = load_json(inputs["background"] / ABOUT_B, dict), hints_of(BackgroundParams)
     return {
         "format": FORMAT,
         "model_type": "accord",
         "params": {"train": kept},
-        "background": load_json(inputs["background"] / ABOUT_B, dict),
+        "background": {name: about[name] for name in about if name in names_of_b},
         "lookup": load_json(inputs["analyse"] / CHAIN, dict),
     }
 
@@ -398,7 +388,7 @@ def write_prepared(
     KnownWords.load(inputs["analyse"] / WORDS).with_columns(
         load_array(inputs["background"] / "share.npy"),
         load_array(inputs["background"] / "b.npy"),
-        about["kind"],
+        parted(about["kind"])[0],
         about["share"],
         signature=phi.signature,
         read=np.zeros(0, np.int64) if psi is None else psi.signature,
@@ -475,14 +465,6 @@ def model_files(folder: Path) -> list[Path]:
 # Opening
 
 
-def read_recipe(config: dict[str, Any], folder: Path) -> Recipe:
-    """Return the recipe of a model's configuration."""
-    try:
-        return checked(Recipe, config["params"]["train"], "params.train")
-    except ValueError as error:  # of a type, or of a number out of its range
-        raise AccordError(f"{folder / CONFIG}: {error}") from None
-
-
 READ = {".json", ".npy", ".npz", ".safetensors"}  # files that are loaded
 MOST_PACKED = 100  # bytes that one byte of a packed file may stand for
 ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
@@ -504,7 +486,7 @@ def start_settings(start: str) -> StartSettings:
 
     model = ModelFolder(find_start(start).folder)
     params = model.config["params"]
-    params["analyse"]["lexicon"] = model.lexicons
+    params["analyse"]["lexicon"] = model.lookup.names
     # A checkpoint that was fine-tuned itself may have vectors that its settings do not name.
     return StartSettings(params, any(map(is_dense, model.feature_names)))
 

@@ -38,14 +38,14 @@ def ngrams(model: ModelFolder, features: Features, texts: Texts, folds: int) -> 
     factors = None
     path = model.folder / "factors.npz"
     if path.exists() and not model.subwords:
-        factors = load_arrays(path, parted(settings["history"])[1]["factors"].split())
+        factors = load_arrays(path, parted(settings.history)[1]["factors"].split())
     return HISTORIES.make(
-        settings["history"],
+        settings.history,
         HistoryContext(
             features,
             texts,
-            settings["order"],
-            partial(SMOOTHINGS.make, settings["smoothing"]),
+            settings.order,
+            partial(SMOOTHINGS.make, settings.smoothing),
             model.prior,
             folds,
             model.classes,
@@ -68,15 +68,15 @@ def _unigram(model: ModelFolder, features: Features, mass: np.ndarray | None = N
     """Return the mass of words, by default their b, or of the subwords that spell them."""
     if not model.subwords:
         return Unigram(features, model.mass() if mass is None else mass)
-    if model.background["kind"] == "uniform":
+    if model.background.kind == "uniform":
         return Uniform(features)
     return Unigram(features, subword_mass(model.folder))
 
 
 def _background(model: ModelFolder, features: Features, texts: Texts, folds: int) -> Background:
     """Return b(K, x) of the kind that was prepared; with folds it can be trained over."""
-    about = model.background
-    return BACKGROUNDS[about["kind"]](model, features, texts, folds, **about["settings"])
+    kind, settings = parted(model.background.kind)
+    return BACKGROUNDS[kind](model, features, texts, folds, **settings)
 
 
 def build(

@@ -141,7 +141,7 @@ def _of_start(
     The column `start` has the word of the checkpoint that a word is read as, whose φ it has.
     """
     start = open_folder(inputs[START])
-    before, lowercase = start.vocabulary, start.lowercase
+    before, lowercase = start.vocabulary, start.lookup.lowercase
     _save_sources(start, out)
     suites = _read_suites(params, lowercase)
     counted = texts.counts["train"], texts.sentences["train"]
@@ -173,7 +173,7 @@ def _save_sources(start: ModelFolder, out: Path) -> None:
     """Save the names of the checkpoint's texts and lexicons."""
     made_of = {key: start.config[key] for key in ("name", "corpora", "lexicons")}
     (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
-    lookup = {"names": start.lexicons, "lowercase": start.lowercase}
+    lookup = {"names": start.lookup.names, "lowercase": start.lookup.lowercase}
     (out / CHAIN).write_text(json.dumps(lookup))
 
 

@@ -77,8 +77,7 @@ def _groups(params: BackgroundParams, inputs: Inputs, types: pd.DataFrame) -> np
 def _about(params: BackgroundParams) -> dict[str, Any]:
     """The settings that training needs."""
     told = ("kind", "share", "order", "smoothing", "history", "pretraining")
-    kind, settings = parted(params.kind)
-    return {name: getattr(params, name) for name in told} | {"kind": kind, "settings": settings}
+    return {name: getattr(params, name) for name in told}
 
 
 def _adapt(params: BackgroundParams, start: ModelFolder, types: pd.DataFrame, out: Path) -> None:

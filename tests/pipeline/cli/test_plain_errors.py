@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.model.card import card
+from accord.pipeline.model.export import card
 
 LONG = "a" * 500
 
