@@ -150,7 +150,7 @@ TEMPERATURES = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 def of_cache(model: Scored) -> Candidates:
     """Caches of recent words, with several half-lives."""
-    texts = {split: model.told_apart(split) for split in model.splits}
+    texts = {split: model.distinguished(split) for split in model.splits}
 
     def of(half_life: int) -> Callable[[str], np.ndarray]:
         return lambda split: Cache(model.words, half_life).score(texts[split])
@@ -170,7 +170,7 @@ def of_neighbours(model: Scored) -> Candidates:
     say(f"{model.name} reads its training text, {len(text.ids):,} words")
     known = Neighbours(network, text)
     followed = {split: _followed(known, model.sentences(split), split) for split in model.splits}
-    words = {split: model.told_apart(split).ids for split in model.splits}
+    words = {split: model.distinguished(split).ids for split in model.splits}
     nearest = followed["valid"].distances[:, 0].mean()
 
     def of(temperature: float) -> Callable[[str], np.ndarray]:

@@ -71,8 +71,9 @@ class ProcessShare:
 
     def batch(self, whole: Batch) -> Batch:
         """Return the columns of a batch that this process reads."""
-        words, targets = (part[:, self.columns] for part in (whole.words, whole.targets))
-        return Batch(words, targets, whole.positions[:, self.columns], whole.continues)
+        parts = (whole.words, whole.targets, whole.positions)
+        words, targets, positions = (part[:, self.columns] for part in parts)
+        return Batch(words, targets, positions, whole.continues)
 
     def state(self, whole: State) -> State:
         """Return the columns of a state that this process reads."""

@@ -1,9 +1,9 @@
-"""Which splits a run's vocabulary, φ and b were computed from, found by leaving out each.
+"""The splits that a run's vocabulary, φ and b were computed from, found by leaving out each.
 
 Each split's text is taken away in turn and the stages are computed again. A result that stays the
-same to the last byte was not computed from that split. φ and b are asked over the run's own
-vocabulary, so that words taken from the test do not make everything else look taken from it; b has
-beside it the spelling of unknown words.
+same to the last byte was not computed from that split. φ and b are computed over the run's own
+vocabulary, so that words of the test do not make everything else look taken from it; the part b
+includes the spelling of unknown words.
 """
 
 import shutil
@@ -31,80 +31,77 @@ from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA
 
 VALIDATION = "valid"
-WHOLE = "whole"  # stands for the split that is missing where none is
+WHOLE = "whole"  # in place of the missing split, where none is
 AUDITED = {name: stage.audited for name, stage in STAGES.items() if stage.audited}
 *_, LAST = AUDITED
 
 
 def audit(run: Path) -> pd.DataFrame:
-    """One row for each model's vocabulary, φ and b; for each split, whether it was used."""
+    """Return a row for each model's vocabulary, φ and b: for each split, whether it was used."""
     finished = FinishedRun.read(run)
     sections = _sections(run)
     finished.of_stage(LAST)
-    answers = []
+    rows = []
     with TemporaryDirectory() as scratch:
         for model, made in track(finished.artefacts.items(), "models", len(finished.artefacts)):
             with redirect_stderr(StringIO()):  # messages of the stages
-                answers += _of_model(model, sections[model], made, Path(scratch))
-    return pd.DataFrame(answers)
+                rows += _audited(model, sections[model], made, Path(scratch))
+    return pd.DataFrame(rows)
 
 
 def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[str]:
-    """A sentence for each split but training: whether a model knew of it before scoring it.
+    """Say of each split but training whether a model knew of it before scoring it.
 
-    `chosen` is what validation chose, and of which models.
+    `chosen` has the choices that validation made, with their models.
     """
-    found = []
+    sentences = []
     for split in table.columns[3:].drop("train"):
         used = table[table[split] == "yes"].groupby("part", sort=False)["model"].agg(list)
         uses = {**used, **(chosen if split == VALIDATION else {})}
         parts = "; ".join(f"{use} ({', '.join(models)})" for use, models in uses.items())
-        found.append(
-            f"{split}: {f'used for {parts}' if parts else 'used for nothing: it was not known'}"
-        )
-    return found
+        sentences.append(f"{split}: used for {parts or 'nothing: it was not known'}")
+    return sentences
 
 
 def chosen_on_validation(run: Path) -> dict[str, list[str]]:
-    """The choices that the validation split makes for the trained networks, and for which."""
+    """Return the choices that validation makes for the trained networks, each with its models."""
     recipes = {name: sections["train"] for name, sections in _sections(run).items()}
-    trained = {name: each for name, each in recipes.items() if each.output_kind != "background"}
+    trained = {n: recipe for n, recipe in recipes.items() if recipe.output_kind != "background"}
+    scheduled = [n for n, recipe in trained.items() if parted(recipe.schedule)[0] == "plateau"]
     uses = {
         "the best epoch": list(trained),
-        "the learning rate": [
-            n for n, each in trained.items() if parted(each.schedule)[0] == "plateau"
-        ],
-        "the temperature": [name for name, each in trained.items() if "temperature" in each.fitted],
-        "the calibration": [name for name, each in trained.items() if "calibration" in each.fitted],
+        "the learning rate": scheduled,
+        "the temperature": [n for n, recipe in trained.items() if "temperature" in recipe.fitted],
+        "the calibration": [n for n, recipe in trained.items() if "calibration" in recipe.fitted],
     }
     return {use: models for use, models in uses.items() if models}
 
 
 def texts_in_lexicons(run: Path) -> list[str]:
-    """The lexicons of a run that are made from a text, which the audit cannot trace."""
+    """Return the lexicons of a run that are made from a text, which the audit cannot trace."""
     chains = [sections["analyse"].lexicon for sections in _sections(run).values()]
     names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
     return [name for name in names if getattr(find(name), "of_text", False)]
 
 
 def starts(run: Path) -> list[str]:
-    """The initial checkpoints of a run's models, which the audit cannot trace."""
-    found = [sections["train"].start for sections in _sections(run).values()]
-    return [*dict.fromkeys(filter(None, found))]
+    """Return the initial checkpoints of a run's models, which the audit cannot trace."""
+    checkpoints = [sections["train"].start for sections in _sections(run).values()]
+    return [*dict.fromkeys(filter(None, checkpoints))]
 
 
 def _sections(run: Path) -> dict[str, Sections]:
-    """The sections of each model of a run, for today's stages."""
-    params = FinishedRun.read(run).params
+    """Return the sections of each model of a run."""
     return {
-        name: checked_sections([each], f"{run}, model '{name}'") for name, each in params.items()
+        name: checked_sections([params], f"{run}, model '{name}'")
+        for name, params in FinishedRun.read(run).params.items()
     }
 
 
-def _of_model(
+def _audited(
     model: str, sections: Sections, made: Mapping[str, Path], scratch: Path
 ) -> Iterator[dict[str, str]]:
-    """The results of a model, whether they can be reproduced, and whether without a split."""
+    """Yield the rows of a model; reject results that cannot be reproduced."""
     known = _words(made["analyse"])
     whole = _again(sections, made, WHOLE, known, scratch)
     for stage in AUDITED:
@@ -117,14 +114,12 @@ def _of_model(
         split: _again(sections, made, split, known, scratch) for split in splits(made["tokenise"])
     }
     about = {"model": model, "protocol": sections["analyse"].protocol}
-    used = {split: _words(each["vocabulary"]) != known for split, each in without.items()}
+    used = {split: _words(folders["vocabulary"]) != known for split, folders in without.items()}
     yield {**about, "part": "vocabulary", **_answers(used)}
     for stage, parts in AUDITED.items():
         for part, files in parts.items():
-            before = _digests(made[stage], files)
-            used = {
-                split: _digests(each[stage], files) != before for split, each in without.items()
-            }
+            digests = _digests(made[stage], files)
+            used = {split: _digests(f[stage], files) != digests for split, f in without.items()}
             yield {**about, "part": part, **_answers(used)}
 
 
@@ -164,7 +159,7 @@ def _again(
 
 
 def _leave_out(missing: str, texts: Path, out: Path) -> None:
-    """The same texts without one split; a sentence of training stays, for there to be counts."""
+    """Write the texts without one split; a sentence of training stays, to be counted."""
     if missing != "train" and (texts / WRITTEN).exists():
         shutil.copy(texts / WRITTEN, out)
     for split, path in splits(texts).items():
@@ -179,6 +174,6 @@ def _words(analysed: Path) -> list[str]:
 
 
 def _digests(folder: Path, files: Sequence[str] = ("*",)) -> dict[str, str]:
-    """The hashes of a stage's files that match names or patterns."""
+    """Return the hashes of a stage's files that match names or patterns."""
     paths = [path for pattern in files for path in folder.glob(pattern) if path.name != META]
     return {path.name: hash_of_file(path) for path in paths}

@@ -20,19 +20,19 @@ from accord.pipeline.base.messages import say, track
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study.scored_models import Scored, check_same_text, find, named
 
-# Log-probabilities, each part's of all words in each place of validation, from which a log-linear
-# combination finds its weights: 1 GiB.
+# Log-probabilities (parts × positions of validation × words) that a log-linear combination finds
+# its weights from: 1 GiB.
 NUMBERS_TUNED_ON = 1 << 28
 
 LogP = dict[str, np.ndarray]  # by split
-Candidates = Mapping[str, Callable[[str], np.ndarray]]  # log p of the words of a split by each
+Candidates = Mapping[str, Callable[[str], np.ndarray]]  # name → a split → log p of its words
 Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
 
 
 def linear(
     models: list[Scored], cache: bool = False, neighbours: str | None = None, uniform: bool = False
 ) -> pd.DataFrame:
-    """Linear interpolation of models and helpers, with tuned or equal weights.
+    """Interpolate models and helpers linearly, with tuned or equal weights.
 
     Helpers are a cache of recent words, or the nearest neighbours of a network, RUN/MODEL.
     """
@@ -44,18 +44,18 @@ def linear(
     if cache:
         parts |= most_helpful(extension("combine.cache")(models[0]), [*parts.values()])
     scores = [*parts.values()]
-
-    def interpolated(chosen: list[int]) -> tuple[np.ndarray, LogP]:
-        stacked = {split: np.stack([scores[at][split] for at in chosen]) for split in scores[0]}
-        alike = np.full(len(chosen), 1 / len(chosen))
-        weights = alike if uniform else likeliest_weights(stacked["valid"])
-        return weights, {split: mixed(log_p, weights) for split, log_p in stacked.items()}
-
-    return _table(parts, [interpolated(chosen) for chosen in _choices(len(parts))])
+    combined: Combined = []
+    for chosen in _choices(len(parts)):
+        stacked = {split: np.stack([scores[part][split] for part in chosen]) for split in scores[0]}
+        equal = np.full(len(chosen), 1 / len(chosen))
+        weights = equal if uniform else likeliest_weights(stacked["valid"])
+        log_p = {split: mixed(of_split, weights) for split, of_split in stacked.items()}
+        combined.append((weights, log_p))
+    return _table(parts, combined)
 
 
 def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, LogP]:
-    """The candidate that helps the others most on validation, by its name."""
+    """Return the candidate that helps the others most on validation, by its name."""
     known = np.stack([scores["valid"] for scores in others])
 
     def nats(name: str) -> float:
@@ -67,16 +67,16 @@ def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, Lo
 
 
 def one_network(place: str) -> Scored:
-    """The model whose states are compared, RUN/MODEL."""
-    found = find(place)
-    if len(found) != 1:
-        names = ", ".join(model.name for model in found)
+    """Find the model RUN/MODEL whose states are compared."""
+    models = find(place)
+    if len(models) != 1:
+        names = ", ".join(model.name for model in models)
         raise AccordError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
-    return found[0]
+    return models[0]
 
 
 def log_linear(models: list[Scored]) -> pd.DataFrame:
-    """Log-linear combination, which reads every part's whole distributions."""
+    """Combine models log-linearly, by every part's whole distributions."""
     check_same_text(models)
     _check_same_vocabulary(models)
     loaded = [_with_distributions(model) for model in models]
@@ -89,8 +89,11 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     for split, text in texts.items():
         pieces = [*chunks(text)]
         log_p[split] = score(loaded, weights, track(pieces, f"pieces of {split}", len(pieces)))
-    of_choice = [{split: log_p[split][at] for split in texts} for at in range(len(weights))]
-    return _table(_log_p(models), [*zip(weights, of_choice, strict=True)])
+    combined = [
+        (of_choice, {split: log_p[split][row] for split in texts})
+        for row, of_choice in enumerate(weights)
+    ]
+    return _table(_log_p(models), combined)
 
 
 def both_directions(models: list[Scored]) -> pd.DataFrame:
@@ -103,13 +106,13 @@ def both_directions(models: list[Scored]) -> pd.DataFrame:
 
 
 def _choices(parts: int) -> list[list[int]]:
-    """All parts by their numbers, then all without each, where that leaves one."""
+    """Return all parts by their numbers, then all without each, where that leaves one."""
     every = [*range(parts)]
-    return [every, *(every[:at] + every[at + 1 :] for at in every if parts > 1)]
+    return [every, *([*{*every} - {part}] for part in every if parts > 1)]
 
 
 def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
-    """The likeliest weights of each choice of parts, zero for the others."""
+    """Return the likeliest weights of each choice of parts, zero for the others."""
     log_p = stacked_distributions(models, sample)
     choices = _choices(len(models))
     weights = np.zeros((len(choices), len(models)))
@@ -119,7 +122,7 @@ def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
 
 
 def _log_p(models: list[Scored]) -> dict[str, LogP]:
-    """log p of the words of each split, by model."""
+    """Read log p of the words of each split, by model."""
     return {
         name: {split: model.log_p(split) for split in model.splits}
         for name, model in named(models).items()
@@ -127,14 +130,15 @@ def _log_p(models: list[Scored]) -> dict[str, LogP]:
 
 
 def _table(parts: dict[str, LogP], combined: Combined) -> pd.DataFrame:
-    """The perplexity of each part alone, its weight, and the perplexity without it."""
+    """Return the perplexity of each part alone, its weight, and the perplexity without it."""
     (weights, together), *without = combined
     tests = [split for split in together if split != "valid"]
     rows = []
-    for at, (name, log_p) in enumerate(parts.items()):
-        row = {"part": name, "weight": f"{weights[at]:.3f}", **_perplexities(log_p)}
+    for number, (name, log_p) in enumerate(parts.items()):
+        row = {"part": name, "weight": f"{weights[number]:.3f}", **_perplexities(log_p)}
         if without:
-            row |= {f"without it ({split})": _perplexity(without[at][1][split]) for split in tests}
+            others = without[number][1]
+            row |= {f"without it ({split})": _perplexity(others[split]) for split in tests}
         rows.append(row)
     rows.append({"part": "together", **_perplexities(together)})
     return pd.DataFrame(rows).fillna("–")
@@ -175,6 +179,6 @@ def _with_distributions(model: Scored) -> Model:
 
 
 def _first_words(sentences: Sentences, most: int) -> Sentences:
-    """The first sentences, up to about `most` words."""
+    """Return the first sentences, up to about `most` words."""
     count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
     return sentences.part(0, count)

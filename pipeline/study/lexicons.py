@@ -1,12 +1,12 @@
 """Words of a corpus, guessers measured, lexicons trained side by side, two chains compared.
 
 A model knows a word by its features φ. If the features of one word x change by δφ and nothing else
-does, its probability in the context K changes by the model's own weights a_t, exactly:
+does, its probability in the context K follows from the model's weights a_t, exactly:
 
     p'(x | K) = p·e^δ / (1 − p + p·e^δ),    δ = a_t·δφ,    p = p(x | K)
 
-The cost is log₂ p − log₂ p', in bits for each time that the word occurs; a negative cost is a gain.
-Features that the model was not trained with have no weight and cost nothing. What the model reads
+The cost is log₂ p − log₂ p', in bits for each occurrence of the word; a negative cost is a gain.
+Features that the model was not trained with have no weight and cost nothing. The input of the model
 stays as it was.
 """
 
@@ -44,7 +44,7 @@ from accord.pipeline.run.run import run_config
 def compare_lexicons(
     source: str, chains: Sequence[str], overrides: Sequence[str], runs: Path
 ) -> tuple[pd.DataFrame, Path]:
-    """The last model of a configuration, trained once with each chain of lexicons.
+    """Train the last model of a configuration with each chain of lexicons, and compare the results.
 
     Each is judged on CLAMS, if it is fetched.
     """
@@ -63,7 +63,7 @@ def compare_lexicons(
 
 
 def _present(source: str) -> tuple[str, ...]:
-    """The source, if its data is here."""
+    """Return the source, if its data is here."""
     try:
         folder_of(source)
     except MissingData:
@@ -72,21 +72,21 @@ def _present(source: str) -> tuple[str, ...]:
 
 
 def _covered(folder: Path) -> str:
-    """Share of training tokens that a lexicon knows, the guesser left out."""
+    """Return the share of training tokens that a lexicon knows, without the guesser."""
     coverage = pd.read_csv(folder / "coverage.csv")
     known = ~coverage["source"].isin(["guesser", "nothing"])
     return f"{coverage['tokens'][known].sum() / coverage['tokens'].sum():.2%}"
 
 
 def known_beside(word: str, chain: Lexicon, phi: Iterable[str]) -> list[str]:
-    """The features of a word that the chain has and φ lacks, such as Sem=Hum."""
+    """Return the features of a word that the chain has and φ lacks, such as Sem=Hum."""
     templates = feature_names(phi)
-    known = {pair for each in chain.analyses(word) for pair in each.feats.split("|") if pair}
+    known = {pair for a in chain.analyses(word) for pair in a.feats.split("|") if pair}
     return sorted(pair for pair in known if not feature_names([pair]) <= templates)
 
 
 def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
-    """The distinct words of a corpus with their counts, and with their POS in a treebank.
+    """Count the distinct words of a corpus, with their POS in a treebank.
 
     `limit` is a number of sentences.
     """
@@ -114,15 +114,15 @@ def guesser_table(
     for kind in kinds:
         if kind not in LEARNERS:
             raise AccordError(f"--guesser: expected some of {', '.join(LEARNERS)}, got {kind!r}")
-    asked = {}
-    shown, asked["held-out lemmas"] = held_out(taught, seed)
+    tests = {}
+    shown, tests["held-out lemmas"] = held_out(taught, seed)
     if corpus and sources.trees(corpus, folder=folder_of):
         load = partial(lexicon.load, folder=folder_of, lowercase=lowercase)
         paths = sources.files(corpus, folder=folder_of)
         texts = load([f"treebank:{path}" for path in paths], join="union")
         known = Chain([load(["closed"]), taught])
-        asked["unknown words of the treebank"] = unknown_to(known, texts)
-    table = compare_guessers(kinds, shown, asked)
+        tests["unknown words of the treebank"] = unknown_to(known, texts)
+    table = compare_guessers(kinds, shown, tests)
     for column, style in FORMATS.items():
         table[column] = table[column].map(style.format)
     return table.rename(columns=lambda column: column.replace("_", " "))
@@ -146,14 +146,14 @@ class LexiconDiff:
 
     @property
     def bits_per_word(self) -> float:
-        """The cost of all changes per word of the corpus."""
+        """Return the cost of all changes per word of the corpus."""
         return float(self.table["total"].sum()) / max(self.tokens, 1)
 
 
 def lexicon_diff(
     before: Sequence[str], after: Sequence[str], corpus: str, scorer: Scorer, limit: int | None
 ) -> LexiconDiff:
-    """Compare two chains on the words of a corpus, by a model; a limit is one of sentences."""
+    """Compare two chains on the words of a corpus by a model; `limit` is a number of sentences."""
     read = islice(sources.read_words(corpus, folder=folder_of), limit)
     sentences = [scorer.cased(words) for _, words in read]
     counts = pd.Series([word for words in sentences for word in words]).value_counts()
@@ -161,16 +161,16 @@ def lexicon_diff(
         raise AccordError(f"{corpus}: expected sentences, found none")
     forms = counts.index.tolist()
     chains = [_load(names, scorer.lowercase) for names in (before, after)]
-    said = [_analyses(chain, forms) for chain in chains]
-    changed = [place for place, (one, other) in enumerate(zip(*said, strict=True)) if one != other]
-    words = [forms[place] for place in changed]
+    old, new = (_analyses(chain, forms) for chain in chains)
+    changed = [row for row in range(len(forms)) if old[row] != new[row]]
+    words = [forms[row] for row in changed]
     bits = _bits(scorer, chains, words, sentences) if words else {}
     table = pd.DataFrame(
         {
             "word": words,
             "count": counts.to_numpy()[changed],
-            "only before": [_glosses(said[0][place] - said[1][place]) for place in changed],
-            "only after": [_glosses(said[1][place] - said[0][place]) for place in changed],
+            "only before": [_glosses(old[row] - new[row]) for row in changed],
+            "only after": [_glosses(new[row] - old[row]) for row in changed],
             "bits": [np.mean(bits[word]) if word in bits else np.nan for word in words],
             "total": [np.sum(bits.get(word, 0.0)) for word in words],
         }
@@ -184,47 +184,47 @@ def _load(names: Sequence[str], lowercase: bool) -> Lexicon:
 
 
 def _analyses(chain: Lexicon, forms: Sequence[str]) -> list[set[tuple[str, str, str]]]:
-    """The analyses of each form by a chain: lemmas, parts of speech and features."""
-    found: list[set[tuple[str, str, str]]] = [set() for _ in forms]
+    """Look up the analyses of each form: lemmas, parts of speech and features."""
+    analyses: list[set[tuple[str, str, str]]] = [set() for _ in forms]
     rows = chain.lookup(forms)[["word", "lemma", "upos", "feats"]].astype(dict.fromkeys(TEXT, str))
-    for place, *analysis in rows.itertuples(index=False):
-        found[place].add(tuple(analysis))
-    return found
+    for word, *analysis in rows.itertuples(index=False):
+        analyses[word].add(tuple(analysis))
+    return analyses
 
 
 def _glosses(analyses: Collection[tuple[str, str, str]]) -> str:
-    """As linguists gloss: `chat NOUN.Masc.Sing, …`; a dash for none."""
-    found = []
+    """Return analyses as linguists gloss: `chat NOUN.Masc.Sing, …`; a dash for none."""
+    glosses = []
     for lemma, upos, feats in analyses:
         values = [pair.partition("=")[2] for pair in feats.split("|") if pair]
-        found.append(f"{lemma} {'.'.join([upos, *values])}".strip())
-    return ", ".join(sorted(found)) or "–"
+        glosses.append(f"{lemma} {'.'.join([upos, *values])}".strip())
+    return ", ".join(sorted(glosses)) or "–"
 
 
 def _bits(
     scorer: Scorer, chains: Sequence[Lexicon], words: list[str], sentences: Sequence[list[str]]
 ) -> dict[str, list[float]]:
-    """The cost of each time that a changed word occurs, if the model knows the word."""
+    """Return the cost of each occurrence of a changed word that the model knows."""
     expect_sum(scorer.model)
-    found: dict[str, list[float]] = {}
+    bits: dict[str, list[float]] = {}
     changes = _changes(scorer, scorer.parts.features.names, chains, words)
-    concerned = [each for each in sentences if any(word in changes for word in each)]
+    concerned = [words for words in sentences if not changes.keys().isdisjoint(words)]
     pieces = [concerned[first : first + AT_ONCE] for first in range(0, len(concerned), AT_ONCE)]
     for piece in track(pieces, "pieces of the corpus", len(pieces)):
         batch, text = scorer.encoded(piece)
         log_p, _ = scorer.score_encoded(batch, text)
-        written = [word for each in piece for word in (*each, END)]
+        forms = [form for words in piece for form in (*words, END)]
         for read in scorer.model.states(batch):
-            for row, place in enumerate(read.positions.tolist()):
-                if (word := written[place]) in changes:
-                    features, values = changes[word]
+            for row, position in enumerate(read.positions.tolist()):
+                if (form := forms[position]) in changes:
+                    features, values = changes[form]
                     weights = scorer.model.adaptor(read.h[row : row + 1])[0, features]
-                    found.setdefault(word, []).append(_cost(log_p[place], weights @ values))
-    return found
+                    bits.setdefault(form, []).append(_cost(log_p[position], weights @ values))
+    return bits
 
 
 def _cost(log_p: float, delta: float) -> float:
-    """log₂ p − log₂ p', by logarithms so that nothing overflows."""
+    """Return log₂ p − log₂ p', by logarithms so that nothing overflows."""
     others = np.log1p(-np.exp(log_p)) if log_p < 0 else -np.inf
     return float((np.logaddexp(others, log_p + delta) - delta) / np.log(2))
 
@@ -232,39 +232,35 @@ def _cost(log_p: float, delta: float) -> float:
 def _changes(
     scorer: Scorer, names: Sequence[str], chains: Sequence[Lexicon], words: list[str]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """δφ of each word that the model knows: the numbers of its features, and by how much."""
+    """Return δφ of each word that the model knows: the changed features and their differences."""
     params = _params(scorer)
     known = [word for word in words if word in scorer.vocabulary.known]
     if not known:
         return {}
     types = pd.DataFrame({"form": known, "count": FREQUENT})
-    filled = [fill(params, types, chain.lookup(known)) for chain in chains]
-    signed = [
-        table.assign(value=table["value"] * sign)
-        for table, sign in zip(filled, (-1, 1), strict=True)
-    ]
-    table = pd.concat(signed).astype({"feature": str})
+    old, new = (fill(params, types, chain.lookup(known)) for chain in chains)
+    table = pd.concat([old.assign(value=-old["value"]), new]).astype({"feature": str})
     change = table.groupby(["word", "feature"])["value"].sum()
-    number = {name: place for place, name in enumerate(names)}
-    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for place, of_word in change[change != 0].groupby(level="word"):
+    number = {name: column for column, name in enumerate(names)}
+    changes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for word, of_word in change[change != 0].groupby(level="word"):
         of_model = [(number[name], value) for (_, name), value in of_word.items() if name in number]
         features, values = zip(*of_model, strict=True) if of_model else ((), ())
-        found[known[place]] = np.array(features, int), np.array(values, float)
-    return found
+        changes[known[word]] = np.array(features, int), np.array(values, float)
+    return changes
 
 
 def _params(scorer: Scorer) -> FeaturiseParams:
-    """How the model's features come from analyses; `source` would change with every lexicon."""
+    """Return the model's templates but `source`, which would change with every lexicon."""
     trained = scorer.trained
     if trained is None or trained.kind == "arpa":
         raise AccordError("expected a model with features of a lexicon, such as the bundled model")
     if trained.is_exported:
-        told = read_json(trained.folder / CONFIG)["params"]["featurise"]
+        settings = read_json(trained.folder / CONFIG)["params"]["featurise"]
     else:
-        told = FinishedRun.read(trained.place).params[trained.name]["featurise"]
-    templates = [each for each in of_analyses(told["templates"]) if "source" not in each]
+        settings = FinishedRun.read(trained.place).params[trained.name]["featurise"]
+    templates = [name for name in of_analyses(settings["templates"]) if "source" not in name]
     if not templates:
         raise AccordError(f"{trained.name}: expected a model with features of a lexicon")
-    how = {key: told[key] for key in ("lemmas", "values", "steps") if key in told}
-    return FeaturiseParams(templates=tuple(templates), **how)
+    others = {key: settings[key] for key in ("lemmas", "values", "steps") if key in settings}
+    return FeaturiseParams(templates=tuple(templates), **others)

@@ -1,4 +1,4 @@
-"""Models of a run that have scored their splits, as RUN/MODEL."""
+"""Models of runs that have scored their splits, by the name RUN/MODEL."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,18 +33,18 @@ class Scored(TrainedModel):
 
     @property
     def splits(self) -> list[str]:
-        """Every test, the one called so first, and validation."""
+        """Return every test, `test` first, and validation."""
         return sorted(held_out(self.folders["encode"]), key=lambda split: split != "test")
 
     def log_p(self, split: str) -> np.ndarray:
-        """Of every word and end of a split, in nats."""
+        """Read log p of every word and end of a split, in nats."""
         return load_array(self.scores / f"{split}.log_p.npy").astype(np.float64)
 
     def sentences(self, split: str) -> Sentences:
         return read_sentences(self.folders["encode"], split)
 
-    def told_apart(self, split: str) -> Sentences:
-        """The sentences with a distinct number for each word that is only spelled."""
+    def distinguished(self, split: str) -> Sentences:
+        """Read sentences with a distinct number for each word spelled by the character model."""
         sentences = self.sentences(split)
         words = self.opened.words
         if not words.unknown:
@@ -55,7 +55,7 @@ class Scored(TrainedModel):
 
     @property
     def words(self) -> int:
-        """How many words the vocabulary has."""
+        """Return the size of the vocabulary."""
         return len(self.opened.words)
 
     @cached_property
@@ -77,7 +77,7 @@ def find(name: str) -> list[Scored]:
 
 
 def find_all(sources: Iterable[str]) -> list[Scored]:
-    """The models of all sources; a model that two runs share counts once."""
+    """Find the models of all sources; a model that two runs share counts once."""
     found: dict[Path, Scored] = {}
     for source in sources:
         models = find(source)
@@ -88,8 +88,8 @@ def find_all(sources: Iterable[str]) -> list[Scored]:
 
 
 def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored]) -> Path:
-    """The first run with another seed of a model of this run, or this run itself."""
-    shown = {(each.shown_in, each.name) for each in found.values()}
+    """Return the first run with another seed of a model of this run, or this run itself."""
+    shown = {(known.shown_in, known.name) for known in found.values()}
     name = without_seed(model.name)
     for seed in run:
         known = found.get(seed.scores)
@@ -103,7 +103,7 @@ def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored
 
 
 def named(models: Sequence[Scored]) -> dict[str, Scored]:
-    """Models by name, with the shortest end of the run's path that tells them apart.
+    """Name models, with the shortest end of the run's path that distinguishes them.
 
     All seeds of a model have the same path before their names.
     """
@@ -112,13 +112,13 @@ def named(models: Sequence[Scored]) -> dict[str, Scored]:
     names = short_names([(*run.absolute().parts, name) for run, name in different])
     shortest = dict(zip(different, names, strict=True))
     return {
-        shortest[each] + model.name.removeprefix(each[1]): model
-        for each, model in zip(seeds_of, models, strict=True)
+        shortest[key] + model.name.removeprefix(key[1]): model
+        for key, model in zip(seeds_of, models, strict=True)
     }
 
 
 def is_scored(place: str) -> bool:
-    """Whether this names trained models, not a configuration to train."""
+    """Return whether this names trained models, not a configuration to train."""
     return resolve.is_run(Path(place)) or resolve.is_run(Path(place).parent)
 
 
@@ -129,11 +129,11 @@ def check_same_text(models: Sequence[Scored]) -> None:
 
 
 def difference_in_text(models: Sequence[Scored]) -> str | None:
-    """The first split of which models did not score the same words, in a sentence."""
+    """Name the first split of which models did not score the same words, in a sentence."""
     first = models[0]
     for model in models[1:]:
         for split in first.splits:
-            ours, theirs = (each.folders["encode"] for each in (first, model))
+            ours, theirs = (scored.folders["encode"] for scored in (first, model))
             if not is_same_text(ours, theirs, split):
                 return (
                     f"{model.place.name}/{model.name} and {first.place.name}/{first.name} did not "

@@ -1,7 +1,8 @@
-"""`accord combine`: from the scores of runs and sweeps, tuned on validation, judged on tests."""
+"""`accord combine`: from the scores of runs, tuned on validation, judged on tests."""
 
-import json
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from accord.models.mixture import likeliest_exponents, stacked_distributions
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine
-from accord.pipeline.study.scored_models import Scored, find
+from accord.pipeline.study.scored_models import find
 from accord.zoo.parts import of_neighbours
 
 
@@ -97,7 +98,7 @@ def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
     run = accord.run(str(config), until="evaluate", runs=tmp_path).folder
     model = find(f"{run}/one")[0]
     log_p = next(iter(of_neighbours(model).values()))("test")
-    is_spelled = model.told_apart("test").ids >= model.words
+    is_spelled = model.distinguished("test").ids >= model.words
     assert is_spelled.any()
     assert np.isinf(log_p[is_spelled]).all()
     assert np.isfinite(log_p[~is_spelled]).any()
@@ -111,37 +112,19 @@ def test_neighbours_are_those_of_one_network(closed_run):
         combine.linear(models, neighbours=f"{closed_run}/ngrams")
 
 
-def as_sweep(models: list[Scored], folder: Path) -> list[Scored]:
-    """The same models and scores as a sweep leaves them."""
-    jobs = {}
-    for model in models:
-        trained = folder / "trained" / model.name
-        trained.mkdir(parents=True)
-        (trained / "figures.json").write_text("{}")
-        (trained / "weights.safetensors").touch()
-        for split in model.splits:
-            np.save(trained / f"{split}.log_p.npy", model.log_p(split).astype(np.float32))
-        encoded = folder / "encode"
-        encoded.mkdir(exist_ok=True)
-        for path in model.folders["encode"].iterdir():
-            if path.is_file():
-                (encoded / path.name).write_bytes(path.read_bytes())
-        jobs[model.name] = {"protocol": "open", "inputs": {"encode": "encode"}}
-    (folder / "jobs.json").write_text(json.dumps(jobs))
-    return find(str(folder))
-
-
 def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_path):
-    models = as_sweep(find(str(closed_run)), tmp_path)
-    before = combine.linear(models).set_index("part")
-    trained = tmp_path / "trained"
-    good, bad = (np.load(trained / name / "test.log_p.npy") for name in ("ll-rnn", "rnn"))
-    np.save(trained / "rnn" / "test.log_p.npy", np.maximum(good, bad) / 2)
-    np.save(trained / "ll-rnn" / "test.log_p.npy", 2 * np.minimum(good, bad))
-    after = combine.linear(find(str(tmp_path))).set_index("part")
+    models = find(str(closed_run))
+    first = combine.linear(models).set_index("part")
+    copies = [replace(model, scores=tmp_path / model.name) for model in models]
+    for model, copy in zip(models, copies, strict=True):
+        shutil.copytree(model.scores, copy.scores)
+    good, bad = (np.load(tmp_path / name / "test.log_p.npy") for name in ("ll-rnn", "rnn"))
+    np.save(tmp_path / "rnn" / "test.log_p.npy", np.maximum(good, bad) / 2)
+    np.save(tmp_path / "ll-rnn" / "test.log_p.npy", 2 * np.minimum(good, bad))
+    second = combine.linear(copies).set_index("part")
     tuned = ["weight", "perplexity (valid)"]
-    assert after[tuned].equals(before[tuned])
-    assert (after["perplexity (test)"] != before["perplexity (test)"])[["rnn", "together"]].all()
+    assert second[tuned].equals(first[tuned])
+    assert (second["perplexity (test)"] != first["perplexity (test)"])[["rnn", "together"]].all()
 
 
 def test_exponents_are_those_of_validation_and_not_of_the_test(closed_run):
@@ -165,14 +148,6 @@ def test_the_most_helpful_part_is_chosen_on_validation():
         "good on validation": {"valid": sure, "test": unsure}.get,
     }
     assert [*combine.most_helpful(candidates, models)] == ["good on validation"]
-
-
-def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path):
-    models = find(str(closed_run))
-    swept = combine.linear(as_sweep(models, tmp_path))
-    assert cells(swept, "together") == cells(combine.linear(models), "together")
-    of_both = combine.linear([*models, *find(str(tmp_path))])
-    assert set(of_both["part"]) >= {f"{closed_run.name}/rnn", f"{tmp_path.name}/rnn"}
 
 
 def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run):
@@ -200,14 +175,6 @@ def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run
     assert valid["together"] <= valid.drop("together").min()
     with pytest.raises(ValueError, match="'letters' spells words in subwords"):
         combine.log_linear(models)
-
-
-def test_the_command_prints_the_table(closed_run):
-    done = CliRunner().invoke(app, ["combine", f"{closed_run}/rnn", f"{closed_run}/ngrams"])
-    assert done.exit_code == 0, done.output
-    assert [line.split("|")[1].strip() for line in done.output.splitlines()[2:]] == [
-        "rnn", "ngrams", "together",
-    ]  # fmt: skip
 
 
 def test_a_log_linear_combination_takes_no_other_option(closed_run):
