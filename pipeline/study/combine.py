@@ -108,7 +108,8 @@ def both_directions(models: list[Scored]) -> pd.DataFrame:
 def _choices(parts: int) -> list[list[int]]:
     """Return all parts by their numbers, then all without each, where that leaves one."""
     every = [*range(parts)]
-    return [every, *([*{*every} - {part}] for part in every if parts > 1)]
+    without = [[other for other in every if other != part] for part in every]
+    return [every, *(without if parts > 1 else [])]
 
 
 def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:

@@ -115,7 +115,10 @@ def test_neighbours_are_those_of_one_network(closed_run):
 def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_path):
     models = find(str(closed_run))
     first = combine.linear(models).set_index("part")
-    copies = [replace(model, scores=tmp_path / model.name) for model in models]
+    copies = [
+        replace(model, folders={**model.folders, "evaluate": tmp_path / model.name})
+        for model in models
+    ]
     for model, copy in zip(models, copies, strict=True):
         shutil.copytree(model.scores, copy.scores)
     good, bad = (np.load(tmp_path / name / "test.log_p.npy") for name in ("ll-rnn", "rnn"))
