@@ -14,35 +14,35 @@ from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel
 
 GOLDEN = (5**0.5 - 1) / 2
-LEAST, MOST = 0.5, 2.0  # 1/T is looked for between these
+LEAST, MOST = 0.5, 2.0  # bounds of the search for 1/T
 SEARCHES = 12  # each leaves GOLDEN of the range: within half a percent at the end
-ROUNDS = 100  # of iterative scaling, whose last ones move nothing that is seen
-AS_PREDICTED = 32  # words of a made-up text that is as the network has it, so that no θ is infinite
+ROUNDS = 100  # of iterative scaling; the last ones change no digit that is printed
+AS_PREDICTED = 32  # words, distributed as the network predicts, that keep θ finite
 
 
+@torch.no_grad()
 def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
     """Set 1/T to the minimum of the loss on validation text, which is convex in it.
 
-    The value is kept only if it is better than the one before: 1, or that of the initial
+    The new value is kept only if it is better than the present one: 1, or that of the initial
     checkpoint.
     """
     sharpness = log_linear_of(model).inverse_temperature
     if sharpness is None:
         raise AccordError("temperature: expected an output that has one, to be fitted")
-    before = float(sharpness)
+    present = float(sharpness)
 
     def loss(value: float) -> float:
-        with torch.no_grad():
-            sharpness.fill_(value)
+        sharpness.fill_(value)
         return -float(TorchModel(model).score(valid).mean())
 
-    unchanged, best = loss(before), golden_section(loss, LEAST, MOST, SEARCHES)
-    if not loss(best) < unchanged:
-        loss(before)
+    unfitted, best = loss(present), golden_section(loss, LEAST, MOST, SEARCHES)
+    if not loss(best) < unfitted:
+        sharpness.fill_(present)
 
 
 def golden_section(f: Callable[[float], float], low: float, high: float, rounds: int) -> float:
-    """Near the minimum of a function with one valley."""
+    """Return a value near the minimum of a function with one valley."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
     for _ in range(rounds):
@@ -60,8 +60,8 @@ def golden_section(f: Callable[[float], float], low: float, high: float, rounds:
 class _Octaves(NamedTuple):
     """The data that θ and μ are fitted to, for every word of a text."""
 
-    p: np.ndarray  # of each octave before it: (N × octaves)
-    octave: np.ndarray  # its own
+    p: np.ndarray  # of each octave at the word's position: (N × octaves)
+    octave: np.ndarray  # of the word (N)
     shares: np.ndarray  # log of its share in its signature, with the context and without: (2 × N)
 
 
@@ -74,31 +74,35 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
         raise AccordError("calibration: expected an output that has one, to be fitted")
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
-    seen = _octaves(model, output, calibration, valid)
-    theta = likeliest_theta(seen.p, seen.octave) / (1 if sharpness is None else float(sharpness))
+    octaves = _octaves(model, output, calibration, valid)
+    theta = likeliest_theta(octaves.p, octaves.octave) / (
+        1 if sharpness is None else float(sharpness)
+    )
     calibration.of_octaves.copy_(torch.from_numpy(theta))
-    calibration.context_share.fill_(likeliest_weights(seen.shares)[0])
+    calibration.context_share.fill_(likeliest_weights(octaves.shares)[0])
 
 
 def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
-    """The θ that makes the observed octaves likeliest under p·e^θ/Z (Darroch & Ratcliff 1972).
+    """Return the θ that makes octaves likeliest under p·e^θ/Z (Darroch & Ratcliff 1972).
 
     Each round corrects every octave; this is exact if each word has only one.
     """
-    expected = p.mean(axis=0)
-    came = np.bincount(octave, minlength=len(expected)) + AS_PREDICTED * expected
-    came /= came.sum()
-    theta = np.zeros(len(expected))
+    predicted = p.mean(axis=0)
+    observed = np.bincount(octave, minlength=len(predicted)) + AS_PREDICTED * predicted
+    observed /= observed.sum()
+    theta = np.zeros(len(predicted))
     for _ in range(ROUNDS):
-        now = p * np.exp(theta)
-        now = (now / now.sum(axis=1, keepdims=True)).mean(axis=0)
-        theta += np.log(np.divide(came, now, where=now > 0, out=np.ones_like(now)))
-    return theta - theta @ came  # of which only differences count
+        scaled = p * np.exp(theta)
+        expected = (scaled / scaled.sum(axis=1, keepdims=True)).mean(axis=0)
+        ratio = np.divide(observed, expected, where=expected > 0, out=np.ones_like(expected))
+        theta += np.log(ratio)
+    return theta - theta @ observed  # only differences count
 
 
 def _octaves(
     model: LanguageModel, output: LogLinear, calibration: Calibration, text: Sentences
 ) -> _Octaves:
+    """Return the octaves and shares of all words of a text."""
     p = np.zeros((len(text.ids), OCTAVES))
     shares = np.zeros((2, len(text.ids)))
     for read in TorchModel(model).states(text):

@@ -1,4 +1,4 @@
-"""Terms that a training adds to the loss of the text: penalties, and runs beside the first."""
+"""Terms that a training adds to the loss of the text: penalties, further targets, second passes."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,28 +14,25 @@ from accord.models.model import LanguageModel, Seen
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
-Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it leaves
+Run = Callable[[], tuple[Tensor, Seen]]  # a forward pass over a batch: its loss and its results
 
 
 class LossTerm(nn.Module):
-    """A term that a training adds to the loss; it is no part of the model.
-
-    A term with parameters trains them beside those of the model.
-    """
+    """A term of the loss. Its parameters, if it has some, are trained and not saved."""
 
     def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
-        """Called once, before the first step that reads the text."""
+        """Prepare the term for a text, once, before the first step."""
 
     def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
-        """The data that the term needs for the targets at these positions of the text."""
+        """Return the data of the term for the targets at some positions of the text."""
         return ()
 
     def around(self, run: Run) -> Run:
-        """A forward pass that may call the given one more than once."""
+        """Return a forward pass that may call this one several times."""
         return run
 
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
-        """The loss so far, with this term."""
+        """Return the loss with this term added."""
         return loss
 
 
@@ -70,13 +67,13 @@ class ActivationPenalty(LossTerm):
         self.size, self.change = size, change
 
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
-        return loss + self.of(seen.h, seen.dropped, seen.real)
+        return loss + self.penalty(seen.h, seen.dropped, seen.real)
 
-    def of(self, h: Tensor, dropped: Tensor, real: Tensor | None = None) -> Tensor:
-        """The penalty of outputs (T × B × H); `real` has the positions of words among the T·B.
+    def penalty(self, h: Tensor, dropped: Tensor, real: Tensor | None = None) -> Tensor:
+        """Return the penalty of outputs (T × B × H); `real` has the positions of words in the T·B.
 
-        Where not all are words, each column has its own means, and counts by its words: a batch
-        has the same penalty on however many processes its columns are read.
+        If not all are words, the penalty is the mean over columns by their words, each with its own
+        means. So it does not depend on the number of processes that share the columns.
         """
         if real is None:
             penalty = self.size * dropped.square().mean()
@@ -92,7 +89,7 @@ class ActivationPenalty(LossTerm):
 
 
 def _means(squares: Tensor, counts: Tensor) -> Tensor:
-    """The mean over the words of each column, 0 if there are none: (B)."""
+    """Return the mean over the words of each column, 0 without words: (B)."""
     return (squares.mean(dim=2) * counts).sum(dim=0) / counts.sum(dim=0).clamp(min=1)
 
 
@@ -122,9 +119,9 @@ class PastDecoder(LossTerm):
 
         e_t = Σ_s p_t(s)·E_s,    q_t = softmax(E·tanh(A·e_t + a) + d),    E = Φ·W
 
-    Past-decode regularisation (Brahma 2018). Words are known by their signatures s, whose rows E
-    serve to read, to predict and to decode them. A, a and d are drawn from the seed alone, so that
-    nothing else is drawn otherwise for their sake.
+    Past-decode regularisation (Brahma 2018). Words are decoded by their signatures s, whose rows E
+    also serve to read and to predict them. A, a and d have a random generator of their own, so
+    that all other draws stay the same.
     """
 
     def __init__(self, output: LogLinear, strength: float, seed: int):
@@ -152,9 +149,9 @@ class FraternalDropout(LossTerm):
 
     (ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
 
-    What is dropped should not matter (Zołna et al. 2018). m are the states that the output layer
-    reads (N × H), as every output layer has them. The paper compares the scores of words that a
-    softmax reads, whose differences are larger. The first run is the one that is reported.
+    Dropped units should not matter (Zołna et al. 2018). m are the states that the output layer
+    reads (N × H). The paper compares a softmax's scores of words, whose differences are larger.
+    The loss of the first run is reported.
     """
 
     def __init__(self, strength: float):
@@ -164,8 +161,8 @@ class FraternalDropout(LossTerm):
     def around(self, run: Run) -> Run:
         def both() -> tuple[Tensor, Seen]:
             (one, first), (other, second) = run(), run()
-            apart = nn.functional.mse_loss(first.states, second.states)
-            return (one + other) / 2 + self.strength * apart, first
+            distance = nn.functional.mse_loss(first.states, second.states)
+            return (one + other) / 2 + self.strength * distance, first
 
         return both
 
@@ -177,9 +174,9 @@ class FeatureTask(LossTerm):
 
         ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))],    z = U·h_t + c
 
-    Multi-task learning (Caruana 1997; Goldberg 2017, ch. 20): U and c are of the training alone,
-    the encoder serves both targets. v_f is the value of a feature that words share, from 0 to 1,
-    such as `Gender=Fem`; those of ψ are taken, as the features of φ are predicted already.
+    Multi-task learning (Caruana 1997; Goldberg 2017, ch. 20): U and c are not saved, the encoder
+    serves both targets. v_f is the value of a feature that words share, from 0 to 1, such as
+    `Gender=Fem`. The features are those of ψ, as the output predicts those of φ already.
     """
 
     def __init__(self, model: LanguageModel, strength: float, seed: int):
@@ -208,7 +205,7 @@ class FeatureTask(LossTerm):
         self.ids = text.ids
 
     def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
-        """The signatures of the targets."""
+        """Return the signatures of the targets."""
         return (torch.from_numpy(self.signature[self.ids[positions]]),)
 
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
@@ -221,12 +218,12 @@ class FeatureTask(LossTerm):
 
 
 def recipe_width(recipe: Recipe) -> int:
-    """The width of the states that the output reads."""
+    """Return the width of the states that the output reads."""
     return recipe.embedding if recipe.tied else recipe.hidden
 
 
 def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
-    """The terms that a recipe asks for."""
+    """Return the terms of a recipe by name."""
     losses = recipe.losses
     terms: dict[str, LossTerm] = {}
     if "past_decode" in losses:

@@ -40,7 +40,7 @@ def features_by_two() -> Features:
 
 
 def decoding(**changes) -> tuple[LanguageModel, PastDecoder]:
-    """A network in training and what decodes its past; its words share signatures two by two."""
+    """Return a network in training and its past decoder; two words share each signature."""
     torch.manual_seed(5)
     features = features_by_two()
     recipe, mass = replace(RECIPE, **changes), np.arange(1, WORDS + 1)
@@ -52,7 +52,7 @@ def decoding(**changes) -> tuple[LanguageModel, PastDecoder]:
 
 
 def run_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None):
-    """Loss and what is left of a step over a small text, with the recipe's terms or others."""
+    """Return the loss and the results of a pass over a small text, by default with all terms."""
     torch.manual_seed(9)
     targets = READ[1:].flatten() if real is None else READ[1:].flatten()[real]
     context = torch.zeros(len(targets), 0, dtype=torch.int64)
@@ -67,13 +67,13 @@ def loss_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None
 
 
 def seen_with(classes, read: torch.Tensor) -> Seen:
-    """A run that read such words and predicted such classes."""
+    """Return a pass that read these words and predicted these signatures."""
     nothing = [None] * 5
     return Seen(read, *nothing, classes=classes, nats=torch.zeros(()), after=())
 
 
 def past_by_hand(network: LanguageModel, decoder: PastDecoder, positions: list[int]) -> float:
-    """λ·NLL of the signatures read, from p and embeddings of words."""
+    """Return λ·NLL of the signatures read, from p and embeddings of words."""
     h, _ = network(READ[:-1], network.encoder.initial_state(4))
     p = network.output.log_prob(h.flatten(0, 1)).exp()
     embedded = network.embedding(torch.arange(WORDS))
@@ -119,7 +119,7 @@ def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
     assert found == pytest.approx(expected)
 
 
-def test_the_model_itself_has_neither():
+def test_the_score_of_the_model_has_no_terms():
     network = model(**BOTH).eval()
     found = loss_of(network, terms=[])
     assert found.equal(-network.output.log_prob_of(*states_and_targets(network)).mean())
@@ -153,7 +153,7 @@ def test_two_runs_drop_other_units_and_count_alike():
         torch.testing.assert_close(of_both, of_each)
 
 
-def test_what_does_not_depend_on_states_is_computed_once_for_both_runs():
+def test_terms_without_states_are_computed_once_for_both_runs():
     begun = model().output.begin(READ[1:].flatten(), torch.zeros(36, 0, dtype=torch.int64))
     assert begun() is begun()
 
@@ -167,7 +167,7 @@ def test_the_difference_of_two_runs_is_a_mean():
     assert first.states is states[0]
 
 
-def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
+def test_nats_and_state_are_those_of_the_first_run():
     runs = [run_of(model(losses={"fraternal": strength})) for strength in (0.0, 0.5)]
     (loss, once), (other_loss, twice) = runs
     for one, other in zip(once.after, twice.after, strict=True):
@@ -177,24 +177,24 @@ def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
 
 
 @pytest.mark.slow
-def test_a_trained_network_keeps_nothing_of_them(tmp_path):
-    written = {}
+def test_terms_are_trained_and_not_saved(tmp_path):
+    saved = {}
     for name, changes in {"plain": {}, "both": BOTH}.items():
         (tmp_path / name).mkdir()
         recipe = replace(RECIPE, epochs=1, **changes)
         trainer = Trainer(model(**changes), recipe, tmp_path / name)
-        before = {name: each.clone() for name, each in trainer.terms.named_parameters()}
+        initial = {key: weight.clone() for key, weight in trainer.terms.named_parameters()}
         trainer.fit(TEXT, TEXT)
-        assert len(before) == (0 if name == "plain" else 3)
-        learned = trainer.terms.named_parameters()
-        assert not any(weight.equal(before[key]) for key, weight in learned)
-        written[name] = load_file(tmp_path / name / WEIGHTS)
-    plain, both = written.values()
+        assert len(initial) == (0 if name == "plain" else 3)
+        trained = trainer.terms.named_parameters()
+        assert not any(weight.equal(initial[key]) for key, weight in trained)
+        saved[name] = load_file(tmp_path / name / WEIGHTS)
+    plain, both = saved.values()
     assert plain.keys() == both.keys()
     assert not any(plain[name].equal(both[name]) for name in plain)
 
 
-def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
+def test_the_past_decoder_changes_no_other_draw(tmp_path):
     states = []
     for strength in (0.0, 0.3):
         network = model()
@@ -218,7 +218,7 @@ def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused(changes, message):
+def test_invalid_terms_are_rejected(changes, message):
     with pytest.raises(ValueError, match=message):
         Recipe(**changes)
 
@@ -253,9 +253,9 @@ def test_features_of_the_next_word_are_a_second_target():
 
 def test_the_penalty_of_size_and_of_change():
     outputs = torch.tensor([1.0, 3.0, 3.0]).reshape(3, 1, 1)
-    assert ActivationPenalty(1.0, 0.0).of(outputs, outputs * 2) == pytest.approx(76 / 3)
-    assert ActivationPenalty(0.0, 1.0).of(outputs, outputs * 2) == pytest.approx(2.0)
-    assert ActivationPenalty(2.0, 1.0).of(outputs[:1], outputs[:1]) == pytest.approx(2.0)
+    assert ActivationPenalty(1.0, 0.0).penalty(outputs, outputs * 2) == pytest.approx(76 / 3)
+    assert ActivationPenalty(0.0, 1.0).penalty(outputs, outputs * 2) == pytest.approx(2.0)
+    assert ActivationPenalty(2.0, 1.0).penalty(outputs[:1], outputs[:1]) == pytest.approx(2.0)
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_the_curve_has_nats_of_the_text_whatever_is_penalised(tmp_path):
 
 
 def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Outputs and dropped outputs of columns with so many words, and which are words."""
+    """Return outputs of columns of these lengths, the same after dropout, and the mask of words."""
     outputs, dropped = torch.randn(2, max(lengths), len(lengths), 5, dtype=torch.float64)
     is_word = torch.arange(max(lengths))[:, None] < torch.tensor(lengths)
     return outputs, dropped, is_word
@@ -281,14 +281,14 @@ def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
 
 def penalty(outputs, dropped, is_word) -> torch.Tensor:
     real = is_word.flatten().nonzero().squeeze(1)
-    return ActivationPenalty(2.0, 3.0).of(outputs, dropped, real)
+    return ActivationPenalty(2.0, 3.0).penalty(outputs, dropped, real)
 
 
 @pytest.mark.parametrize("lengths", [[7], [4, 4, 4], [1, 6, 2, 2, 9], [1, 1]])
 def test_the_penalty_of_a_batch_is_that_of_its_sentences_by_their_words(lengths):
     outputs, dropped, is_word = padded(lengths)
     alone = [
-        length * ActivationPenalty(2.0, 3.0).of(outputs[:length, [at]], dropped[:length, [at]])
+        length * ActivationPenalty(2.0, 3.0).penalty(outputs[:length, [at]], dropped[:length, [at]])
         for at, length in enumerate(lengths)
     ]
     found = penalty(outputs, dropped, is_word)
