@@ -120,7 +120,7 @@ class Condition(Unconditioned):
         """Draw whether each label is kept, alike for all words of a sentence: (T × B × k)."""
         steps, columns = words.shape
         kinds = len(self.sizes)
-        shape = steps + 1, self.share.of if self.share else columns, kinds
+        shape = steps + 1, self.share.total if self.share else columns, kinds
         kept = torch.empty(shape, device=words.device).bernoulli_(1 - self.dropout)
         if self.share:
             kept = kept[:, self.share.columns]

@@ -326,7 +326,7 @@ class ColumnShare(Protocol):
     """The columns of a batch that this process reads, if several share it."""
 
     @property
-    def of(self) -> int:
+    def total(self) -> int:
         """The number of columns of the whole batch."""
 
     @property

@@ -287,7 +287,7 @@ class VariationalDropout(nn.Module):
             return sequence
         kept = 1 - self.rate
         steps, columns, units = sequence.shape
-        shape = steps if self.every_step else 1, self.share.of if self.share else columns, units
+        shape = steps if self.every_step else 1, self.share.total if self.share else columns, units
         scale = sequence.new_empty(shape).bernoulli_(kept).div_(kept)
         return sequence * (scale[:, self.share.columns] if self.share else scale)
 

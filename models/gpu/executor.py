@@ -83,7 +83,7 @@ class Accelerated:
             share = processes.ProcessShare.own(whole.words.shape[1])
             batch = self._placed(prepare(share.batch(whole)))
             count = int((whole.targets != NO_WORD).sum())
-            return batch._replace(word_count=count, columns=share.of)
+            return batch._replace(word_count=count, columns=share.total)
 
         return ahead(batches, make) if self.device.type == "cuda" else map(make, batches)
 

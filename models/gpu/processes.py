@@ -51,7 +51,7 @@ class ProcessShare:
 
     first: int
     stop: int
-    of: int  # all items
+    total: int
     counts: bool
 
     @classmethod
@@ -84,7 +84,7 @@ class ProcessShare:
         return tuple(tuple(self._gathered(tensor) for tensor in layer) for layer in state)
 
     def _gathered(self, tensor: Tensor) -> Tensor:
-        whole = tensor.new_zeros(tensor.shape[0], self.of, *tensor.shape[2:])
+        whole = tensor.new_zeros(tensor.shape[0], self.total, *tensor.shape[2:])
         if self.counts:
             whole[:, self.columns] = tensor
         distributed.all_reduce(whole)

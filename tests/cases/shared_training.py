@@ -1,8 +1,8 @@
 """Trainings on several processes: `python shared_training.py FOLDER`.
 
-One process prepares, and those that train are forks of it. Into FOLDER go the trainings on one,
-two or four processes, of other encoders on one and two, and one that was stopped on two and went
-on on four and on one.
+One process prepares, and those that train are forks of it. FOLDER receives trainings on one and
+four processes, of other encoders on one and two, and one that was stopped on two processes and
+resumed on four and on one.
 """
 
 import os
@@ -45,12 +45,12 @@ RECIPES |= {
 }
 # Fewer documents than some processes, which validation must not cut. The weights stay the same.
 RECIPES["documents"] = replace(RECIPES["stream"], text="documents", epochs=1, learning_rate=1e-12)
-COUNTS = dict.fromkeys(RECIPES, (1, 2)) | {"stream": (1, 2, 4), "sentences": (1, 4)}
+COUNTS = dict.fromkeys(RECIPES, (1, 2)) | {"stream": (1, 4), "sentences": (1, 4)}
 COUNTS["documents"] = (1, 4)
 
 
 def train(folder: Path, recipe, steps: int | None = None) -> None:
-    """Train in this process, and stop as if it were killed after so many steps."""
+    """Train in this process; `steps` stops it after so many steps, as if it were killed."""
 
     def on_step(words: int) -> None:
         nonlocal steps
@@ -69,7 +69,7 @@ def train(folder: Path, recipe, steps: int | None = None) -> None:
 
 
 def on_processes(count: int, folder: Path, recipe, steps: int | None = None) -> None:
-    """Train on so many processes at once."""
+    """Train on several processes at once."""
     folder.mkdir(exist_ok=True)
     meeting = folder.with_name(f"{folder.name}-{count}.meeting")
     children = []

@@ -19,14 +19,14 @@ KILLED = Path(__file__).parents[1] / "cases" / "killed_training.py"
 
 
 class Steps:
-    """Counts the steps of a training, and does something after one of them."""
+    """Counts the steps of a training, and acts after one of them."""
 
-    def __init__(self, act_after: int = 0, act=lambda: None):
-        self.done, self.act_after, self.act = 0, act_after, act
+    def __init__(self, last: int = 0, act=lambda: None):
+        self.count, self.last, self.act = 0, last, act
 
     def __call__(self, words: int) -> None:
-        self.done += 1
-        if self.done == self.act_after:
+        self.count += 1
+        if self.count == self.last:
             self.act()
 
 
@@ -35,6 +35,7 @@ def interrupt():
 
 
 def train(folder: Path, on_step=lambda words: None, recipe=SAVING, **callbacks) -> Trainer:
+    """Return a finished training of a new model in a folder."""
     folder.mkdir(exist_ok=True)
     changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
     trainer = Trainer(model(**changes), recipe, folder, on_step, **callbacks)
@@ -43,7 +44,7 @@ def train(folder: Path, on_step=lambda words: None, recipe=SAVING, **callbacks) 
 
 
 def outcome(folder: Path) -> dict[str, bytes]:
-    """The files of a training; its curve without the times."""
+    """Return the files of a training, the curve without times."""
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     rows = files[CURVE].decode().splitlines()
     return files | {CURVE: "\n".join(",".join(row.split(",")[:4]) for row in rows).encode()}
@@ -66,22 +67,22 @@ def test_an_interrupt_after_any_step_loses_at_most_the_steps_since_a_checkpoint(
     recipe = replace(SAVING, **changes)
     steps = Steps()
     train(tmp_path / "whole", steps, recipe)
-    for after in range(1, steps.done, 15):  # of four: at, and up to three steps after, a checkpoint
-        parts = tmp_path / f"parts-{after}"
-        before, rest = Steps(after, interrupt), Steps()
+    for last in range(1, steps.count, 21):  # at a checkpoint, or some steps after one
+        parts = tmp_path / f"parts-{last}"
+        first, rest = Steps(last, interrupt), Steps()
         with pytest.raises(KeyboardInterrupt):
-            train(parts, before, recipe)
+            train(parts, first, recipe)
         train(parts, rest, recipe)
-        assert before.done + rest.done <= steps.done + SAVING.checkpoint_steps
+        assert first.count + rest.count <= steps.count + SAVING.checkpoint_steps
         assert outcome(parts) == outcome(tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_nothing_is_trained_again_if_it_is_interrupted_when_all_is_written(tmp_path):
+def test_a_finished_training_is_not_repeated(tmp_path):
     train(tmp_path / "whole")
     steps = Steps()
     again = train(tmp_path / "whole", steps)
-    assert steps.done == 0
+    assert steps.count == 0
     assert (scored(again.model, TEXT) == scored(train(tmp_path / "other").model, TEXT)).all()
 
 
@@ -94,15 +95,15 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path):
     content = bytearray(newer.read_bytes())
     content[len(content) // 2] ^= 1
     newer.write_bytes(content)
-    said: list[str] = []
-    train(tmp_path / "parts", say=said.append)
-    assert said[0].startswith(f"{newer} was damaged")
-    assert f"step {int(older.name.split('-')[2])}" in said[1]
+    lines: list[str] = []
+    train(tmp_path / "parts", say=lines.append)
+    assert lines[0].startswith(f"{newer} was damaged")
+    assert f"step {int(older.name.split('-')[2])}" in lines[1]
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_a_training_does_not_go_on_with_another_recipe_but_with_other_checkpoints(tmp_path):
+def test_a_training_resumes_with_other_checkpoints_but_not_with_another_recipe(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, Steps(15, interrupt))
     with pytest.raises(
@@ -129,7 +130,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not list((tmp_path / "parts").glob(".*"))
     train(tmp_path / "parts", rest)
-    assert rest.done == steps.done - 8, "the last good one was written after step 8"
+    assert rest.count == steps.count - 8, "the last good one was written after step 8"
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
 
 
