@@ -215,13 +215,13 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "models/calibration.py": [
         (
             "a worse temperature is taken",
-            "    if not loss(best) < unchanged:\n        loss(before)\n",
+            "    if not loss(best) < unfitted:\n        sharpness.fill_(present)\n",
             "    loss(best)\n",
         ),
         (
             "θ is not scaled by T",
-            "likeliest_theta(octaves.p, octaves.octave) / (1 if sharpness is None else float(sharpness))",
-            "likeliest_theta(octaves.p, octaves.octave)",
+            " / (1 if sharpness is None else float(sharpness))",
+            "",
         ),
     ],
     "models/optimisers.py": [
