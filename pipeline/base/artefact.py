@@ -18,35 +18,35 @@ from accord.models.common.files import write_whole
 
 
 def hash_of_file(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
+    """Return the SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hashes_of(folder: Path) -> dict[str, str]:
-    """The hashes of all files but META, which a killed process may have left."""
+    """Return the hashes of all files but META, which a killed process may have left."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != META)
     return {path.relative_to(folder).as_posix(): hash_of_file(path) for path in files}
 
 
 def hash_of_value(value: Any) -> str:
-    """The SHA-256 of a value in canonical JSON."""
+    """Return the SHA-256 of a value in canonical JSON."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 FORMAT = 3  # of meta.json, run.json and config.json; a reader rejects every other
 META = "meta.json"
-MANIFEST = "run.json"  # in the folder of a run: its configuration, and which artefacts are its own
-WHOLE_RUN = "*"  # there, the model of a stage that reads every model's artefacts
-ARTEFACTS = "artefacts"  # the folder that holds them, beside those of the runs
+MANIFEST = "run.json"  # in the folder of a run: its configuration and the names of its artefacts
+WHOLE_RUN = "*"  # there, the model of a stage over all models
+ARTEFACTS = "artefacts"  # their folder, in that of the runs
 SEAL = "sha256"  # the last key of a JSON file: the hash of those before it
 
 Inputs = Mapping[str, Path]  # the folder of each artefact a stage reads, by the stage that made it
 
 
 class Damaged(AccordError, OSError):
-    """A file is not what was written."""
+    """A file differs from the one that was written."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,13 @@ class Artefact:
         return cls(folder, read_json(folder / META))
 
     def digests(self, files: tuple[str, ...]) -> dict[str, str]:
-        """The hashes of files that match names or patterns, or of all files if none are given."""
-        made = self.meta["files"]
-        return {name: made[name] for chosen in files or ["*"] for name in matching(made, chosen)}
+        """Return the hashes of files that match names or patterns, or of all files."""
+        hashes = self.meta["files"]
+        patterns = files or ("*",)
+        return {name: hashes[name] for pattern in patterns for name in matching(hashes, pattern)}
 
     def check(self, files: tuple[str, ...] = ()) -> None:
-        """Raise an error if a file that is about to be read was changed or damaged."""
+        """Raise an error if one of these files was changed or damaged."""
         for path in self._changed(files, cached_hash):
             raise Damaged(
                 f"{_fault(path)}; remove the folder {self.folder}, and the same command makes it "
@@ -74,7 +75,7 @@ class Artefact:
             )
 
     def faults(self) -> Iterator[str]:
-        """The faults of each file; every file is read."""
+        """Read every file and yield the faults."""
         return map(_fault, self._changed((), hash_of_file))
 
     def _changed(self, files: tuple[str, ...], digest: Callable[[Path], str]) -> Iterator[Path]:
@@ -84,7 +85,7 @@ class Artefact:
                 yield path
 
     def strangers(self) -> Iterator[str]:
-        """Files that were not there when it was made; a stage might read them all the same."""
+        """Yield files that were added later; a stage might read them."""
         for path in sorted(self.folder.rglob("*")):
             name = path.relative_to(self.folder).as_posix()
             if path.is_file() and name not in {*self.meta["files"], META}:
@@ -97,7 +98,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """The models of a run, from its folder, as far as the run came."""
+    """The models of a run, from its folder, as far as it is finished."""
 
     folder: Path
     params: Mapping[str, Mapping[str, Any]]  # by model, the sections of its configuration
@@ -118,21 +119,21 @@ class FinishedRun:
         return cls(folder, {model: content["config"][model] for model in artefacts}, artefacts)
 
     def of_stage(self, stage: str) -> dict[str, Path]:
-        """The folder that a stage made for each model, or an error if one is missing or damaged."""
-        missing = [model for model, made in self.artefacts.items() if stage not in made]
+        """Return the folder of a stage for each model, none of them missing or damaged."""
+        missing = [model for model, stages in self.artefacts.items() if stage not in stages]
         if missing or not self.artefacts:
             raise NotFoundError(
                 f"{self.folder} is not finished: expected {stage} of every model, "
                 f"found none of {', '.join(missing)}. `accord run` continues it."
             )
-        found = {model: made[stage] for model, made in self.artefacts.items()}
-        for folder in found.values():
+        folders = {model: stages[stage] for model, stages in self.artefacts.items()}
+        for folder in folders.values():
             Artefact.read(folder).check()
-        return found
+        return folders
 
 
 def name_of(made_from: Mapping[str, Any]) -> str:
-    """An artefact's name: its stage, and the hash of all that it depends on."""
+    """Return an artefact's name: its stage, and the hash of all that it depends on."""
     return f"{made_from['stage']}-{hash_of_value(made_from)[:16]}"
 
 
@@ -141,9 +142,9 @@ def _fault(path: Path) -> str:
 
 
 def cached_hash(path: Path) -> str:
-    """A file's hash, computed again in this process only if the file seems to be another."""
-    found = path.stat()
-    return _digest_once(path, found.st_size, found.st_mtime_ns)
+    """Return a file's hash, computed again in this process only if the file seems changed."""
+    status = path.stat()
+    return _digest_once(path, status.st_size, status.st_mtime_ns)
 
 
 @cache
@@ -179,7 +180,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _sealed(value: Mapping[str, Any]) -> bytes:
-    def text(content: Mapping[str, Any]) -> bytes:
+    def written(content: Mapping[str, Any]) -> bytes:
         return json.dumps(content, indent=1, ensure_ascii=False).encode()
 
-    return text({**value, SEAL: hashlib.sha256(text(value)).hexdigest()})
+    return written({**value, SEAL: hashlib.sha256(written(value)).hexdigest()})

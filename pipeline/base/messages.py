@@ -1,4 +1,4 @@
-"""Lines for the user: messages, progress, counts, short names of paths.
+"""Print lines for the user: messages, progress, counts, short names of paths.
 
 Text from elsewhere may hold control characters, which a terminal obeys. `printable` escapes them
 wherever text is printed: here, in `print_table` and in `print_error`.
@@ -39,7 +39,7 @@ ESCAPED = {
 
 
 def printable(text: str) -> str:
-    """A text with all control characters but tabs and line ends as escapes."""
+    """Return a text with its control characters, except tabs and line ends, as escapes."""
     return text if text.isprintable() else text.translate(ESCAPED)
 
 
@@ -65,7 +65,7 @@ def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterato
 
 
 def meter(what: str, total: int | None) -> Callable[[int], None]:
-    """A function to call with each amount of work done; called with 0, it closes the display.
+    """Return a function that is called with each amount of work; 0 closes the display.
 
     A terminal shows a bar. Elsewhere a line is printed every few seconds.
     """
@@ -93,7 +93,7 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
 
 
 def _bar(what: str, total: int | None) -> Callable[[int], None]:
-    """A bar of rich, with the figures of a plain line. It is drawn when the first work is done."""
+    """Return the function of a bar, which is drawn when the first work is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -144,10 +144,10 @@ class Pace:
         self.first = self.first or (self.done, now)
 
     def rate(self, now: float) -> float | None:
-        """Work done per second; None while it is too early to tell."""
+        """Return the work done per second; None while it is too early to tell."""
         done, since = self.first or (0, self.start)
-        seen = now - since
-        return (self.done - done) / seen if seen >= SETTLED and self.done > done else None
+        seconds = now - since
+        return (self.done - done) / seconds if seconds >= SETTLED and self.done > done else None
 
 
 def _line(what: str, done: int, total: int | None, rate: float | None) -> str:
@@ -155,25 +155,25 @@ def _line(what: str, done: int, total: int | None, rate: float | None) -> str:
 
 
 def _figures(done: int, total: int | None, rate: float | None) -> str:
-    """The amount done, the speed, and the time left, as far as they are known."""
-    known = []
+    """Write the amount done, the speed, and the time left, as far as they are known."""
+    speed = []
     if rate:
-        known.append(f"{rate:,.0f}/s" if rate >= 1 else f"{1 / rate:,.0f} s each")
+        speed.append(f"{rate:,.0f}/s" if rate >= 1 else f"{1 / rate:,.0f} s each")
     if rate and total and done < total:
-        known.append(f"{(total - done) / rate:,.0f} s left")
-    told = f" ({', '.join(known)})" if known else ""
-    return f"{done:,} of {total:,}{told}" if total else f"{done:,}{told}"
+        speed.append(f"{(total - done) / rate:,.0f} s left")
+    suffix = f" ({', '.join(speed)})" if speed else ""
+    return f"{done:,} of {total:,}{suffix}" if total else f"{done:,}{suffix}"
 
 
 def counted(number: int, thing: str) -> str:
-    """`1 sentence`, `2,000 sentences`."""
+    """Write a number with its noun: `1 sentence`, `2,000 sentences`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def short_names(paths: Sequence[tuple[str, ...]], least: int = 1) -> list[str]:
-    """The shortest ends of paths that differ, with at least `least` parts."""
+    """Return the shortest ends of paths that differ, with at least `least` parts."""
     endings = [
         ["/".join(path[-length:]) for length in range(least, len(path) + 1)] for path in paths
     ]
-    count = Counter(name for of_path in endings for name in of_path)
-    return [next(name for name in of_path if count[name] == 1) for of_path in endings]
+    count = Counter(name for names in endings for name in names)
+    return [next(name for name in names if count[name] == 1) for names in endings]

@@ -1,4 +1,4 @@
-"""Names of files and special words, known everywhere, importing nothing."""
+"""Names of files and special words; this module imports nothing."""
 
 from typing import TYPE_CHECKING
 
@@ -36,5 +36,5 @@ def is_special(form: str) -> bool:
 
 
 def read_as_unknown(types: "pd.DataFrame") -> "pd.Series":
-    """The known words that training reads as unknown: those outside the lexicon that occur once."""
+    """Return the words that training reads as unknown: known, not in the lexicon, read once."""
     return (types["count"] == 1) & (types.get("unknown", 0) > 0)

@@ -1,4 +1,4 @@
-"""Artefacts put in place in one move; runs verified.
+"""Put artefacts into place in one move, and verify runs.
 
 An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of runs can be moved.
 """
@@ -68,14 +68,14 @@ class Store:
     ) -> Artefact:
         """Compute an artefact in a temporary folder and move it into place.
 
-        A lock lets a second process wait for the first and take its result. Files of an interrupted
-        stage are removed unless the stage resumes from them. Made `anew`, a finished artefact stays
-        until the new one is whole.
+        A second process waits for the first and takes its result. Files of an interrupted stage are
+        removed unless the stage resumes from them. Made `anew`, a finished artefact stays until the
+        new one is whole.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked(name):
-            if not anew and (done := self.find(name)):
-                return done
+            if not anew and (artefact := self.find(name)):
+                return artefact
             partial = self.partial(name)
             if partial.exists() and not resumes:
                 shutil.rmtree(partial)
@@ -95,7 +95,7 @@ class Store:
         return Artefact(self.path(name), meta)
 
     def _replace(self, name: str, partial: Path) -> None:
-        """Move a finished folder into place; `clear` brings the former back after a kill."""
+        """Move a finished folder into place; after a kill `clear` restores the former one."""
         former = self._former(name)
         if self.path(name).exists():
             shutil.rmtree(former, ignore_errors=True)
@@ -109,13 +109,13 @@ class Store:
     def clear(self, resuming: Collection[str]) -> None:
         """Remove the leftovers of killed processes: locks, and unfinished artefacts.
 
-        Artefacts of the `resuming` stages stay, and so do those that a living process has locked.
+        Artefacts of `resuming` stages stay, as do those that a living process has locked.
         """
         endings = ("lock", "partial", "former")
-        left = [path for ending in endings for path in self.folder.glob(f".*.{ending}")]
-        for name in {path.name[1:].rpartition(".")[0] for path in left}:
+        leftovers = [path for ending in endings for path in self.folder.glob(f".*.{ending}")]
+        for name in {path.name[1:].rpartition(".")[0] for path in leftovers}:
             lock = FileLock(self.folder / f".{name}.lock")
-            with suppress(OSError), lock.acquire(timeout=0):  # another's, or not ours to remove
+            with suppress(OSError), lock.acquire(timeout=0):  # of another process or user
                 self._restore(name)
                 if name.rpartition("-")[0] not in resuming or self.find(name):
                     shutil.rmtree(self.partial(name), ignore_errors=True)
@@ -130,7 +130,7 @@ class Store:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        """The lock of an artefact; waits while another process has it."""
+        """Hold the lock of an artefact; wait while another process has it."""
         lock = FileLock(self.folder / f".{name}.lock")
         try:
             lock.acquire(timeout=1)
@@ -141,7 +141,7 @@ class Store:
             yield
         finally:
             with suppress(OSError):  # Windows removes no file that is open
-                Path(lock.lock_file).unlink()  # before others have it: who waits looks again
+                Path(lock.lock_file).unlink()  # before others acquire it: they look again
             lock.release()
 
 
@@ -152,12 +152,12 @@ def publish(artefact: Artefact, folder: Path) -> None:
     read-only.
     """
     try:
-        there = Artefact.read(folder)
-        former = there.meta["files"]
+        copy = Artefact.read(folder)
+        former = copy.meta["files"]
     except (OSError, ValueError):  # none yet, or one that cannot be read
         former = {}
     else:
-        if there.meta == artefact.meta and not [*there.faults()]:
+        if copy.meta == artefact.meta and not [*copy.faults()]:
             return
     gone = former.keys() - artefact.meta["files"].keys()
     for place, _, names in os.walk(folder):  # not rglob: others remove their partial folders
@@ -168,16 +168,16 @@ def publish(artefact: Artefact, folder: Path) -> None:
 
 
 def _copy_whole(source: str, target: str) -> None:
-    """Copy a file so that a reader finds the old one or the new one."""
+    """Copy a file; a reader finds the old one or the new one."""
     write_whole(Path(target), Path(source).read_bytes())
 
 
-UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a format that seems newer
+UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a newer format
 Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
 
 
 def faults(run: Path) -> Iterator[str]:
-    """The faults of a run, each with the name of the file or folder."""
+    """Yield the faults of a run, each with the name of the file or folder."""
     if not run.is_dir():
         raise NotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
     try:
@@ -206,7 +206,7 @@ def _differences(artefact: Artefact) -> Iterator[str]:
 
 
 def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[str]:
-    """Whether it was made from the artefacts above it as they are, and is named accordingly."""
+    """Yield whether its name or its inputs differ from what it was made from."""
     if artefact.folder.name != name_of(artefact.made_from):
         yield f"{artefact.folder} was made as {name_of(artefact.made_from)}"
     for label, digests in artefact.meta["inputs"].items():
@@ -217,7 +217,7 @@ def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[s
 
 
 def _copy(report: Path) -> Iterator[str]:
-    """The report lies in the run's own folder too, for people to find."""
+    """Verify the copy of the report in the run's own folder, which people read."""
     try:
         yield from _differences(Artefact.read(report))
     except UNREADABLE as error:

@@ -1,4 +1,4 @@
-"""What all commands share: help, errors in a line, exit codes."""
+"""Help, errors and exit codes of all commands."""
 
 import errno
 import os
@@ -29,8 +29,8 @@ Set = Annotated[
 
 
 def _model_names(options: list[str] | None) -> list[str]:
-    """The names of a repeated option; an option without names is an error."""
-    names = [name for each in options or () for name in listed(each)]
+    """Return the names of a repeated option; an option without names is an error."""
+    names = [name for option in options or () for name in listed(option)]
     if options and not names:
         _end(AccordError(f"--models: expected names of models, got {', '.join(options)!r}"))
     return names
@@ -62,7 +62,7 @@ tracebacks = False  # set by --verbose
 
 
 def _readable(source: str) -> str:
-    """The name of a configuration, checked before anything heavy is imported."""
+    """Check the name of a configuration before anything heavy is imported."""
     from accord.pipeline.config.presets import layered  # here, as most commands read no YAML
 
     try:
@@ -86,7 +86,7 @@ VALUES = {"str": "TEXT", "path": "PATH"} | dict.fromkeys(("int", "int range", "f
 
 
 class _PlainHelp:
-    """Show the values of options in plain words; flags and arguments need none."""
+    """Help that shows the values of options in plain words; flags and arguments need none."""
 
     def get_params(self, ctx):
         params = super().get_params(ctx)
@@ -119,7 +119,7 @@ class Group(_PlainHelp, TyperGroup):
     moved: Mapping[str, str] = {}  # an earlier name, with its group → the command of today
 
     def resolve_command(self, ctx, args):
-        """Find a command by its name; that of an earlier version is told where it went."""
+        """Find a command by its name; one of an earlier version ends with its new name."""
         path = " ".join([*([ctx.info_name] if ctx.parent else []), args[0]])
         if path in self.moved and self.get_command(ctx, args[0]) is None:
             _end(AccordError(f"`accord {path}` is now `accord {self.moved[path]}`"))
@@ -139,7 +139,7 @@ class Later(Command):
         return get_command(alone)
 
     def make_context(self, *args, **kwargs) -> typer.Context:
-        """The context of the command itself, which click then runs or asks for help."""
+        """Return the context of the command itself, for its run or its help."""
         try:
             return self.loaded().make_context(*args, **kwargs)
         except ModuleNotFoundError as error:
@@ -207,12 +207,12 @@ def print_error(message: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    said = Text.assemble(("error: ", "bold red"), printable(message))
-    Console(stderr=True).print(said, soft_wrap=True)  # a path stays in one piece
+    line = Text.assemble(("error: ", "bold red"), printable(message))
+    Console(stderr=True).print(line, soft_wrap=True)  # a path stays in one piece
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is also the path of a file or folder."""
+    """Return whether a text is also the path of a file or folder."""
     try:
         return Path(text).exists()
     except OSError:  # a sentence may be longer than any name
@@ -226,5 +226,5 @@ def make_room(*files: Path | None) -> None:
 
 
 def listed(text: str) -> list[str]:
-    """The parts of a text between commas, without spaces around them."""
+    """Split a text at commas, without the spaces around its parts."""
     return [part.strip() for part in text.split(",") if part.strip()]

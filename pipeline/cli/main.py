@@ -156,22 +156,22 @@ Group.moved = {
 
 
 def commands_of(rows: Rows, panel: str | None = None) -> dict[str, Later | Group]:
-    """The commands of rows; a panel of the help shows them."""
-    found: dict[str, Later | Group] = {}
+    """Return the commands of rows, to be shown in a panel of the help."""
+    commands: dict[str, Later | Group] = {}
     for name, (place, line) in rows.items():
         if isinstance(place, str):
             module, _, function = place.partition(":")
             place = f"{module}:{function or name}"
-            found[name] = Later(name, place, line, panel)
+            commands[name] = Later(name, place, line, panel)
         else:
-            found[name] = Group(
+            commands[name] = Group(
                 name=name,
                 help=line,
                 no_args_is_help=True,
                 commands=commands_of(place),
                 rich_help_panel=panel,
             )
-    return found
+    return commands
 
 
 COMMANDS = {
@@ -258,7 +258,7 @@ def main(
 
 
 def program() -> None:
-    """`accord` as a process of its own.
+    """Run `accord` as a process of its own.
 
     An import of torch makes a quarter of a million objects, and all of them stay. Garbage
     collection among them would cost every command half a second.

@@ -1,4 +1,4 @@
-"""Queries to a trained model: `accord explain`, `generate`, and its vectors."""
+"""Queries to a trained model: `accord explain`, `generate` and `vectors`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -87,7 +87,7 @@ def explain(
     followed = listed(features or "") or telling_features(choices)
     weights = explainer.weights(text, followed)  # before anything is shown: a feature may be none
     likely = [
-        (each.word, f"{each.probability:.2%}", f"{each.log_p:.2f}") for each in place.likeliest
+        (word.word, f"{word.probability:.2%}", f"{word.log_p:.2f}") for word in place.likeliest
     ]
     print_table(pd.DataFrame(likely, columns=["next word", "p", "log p"]))
     echo("\nlog p as a sum, in nats:\n")
@@ -261,12 +261,12 @@ def _print_numbers(table: "pd.DataFrame", columns: Iterable[str], form: str = "{
 
 
 def _glossed(word: "NewWord") -> str:
-    """A word and the values of its features, as linguists gloss: `filles NOUN.Fem.Plur`."""
+    """Write a word with the values of its features as a gloss: `filles NOUN.Fem.Plur`."""
     values = (feature.partition("=")[2] for feature in word.features)
     return f"{word.form} {'.'.join(values)}".rstrip()
 
 
 def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
-    """Numbers with their signs, and the index as the first column; empty cells stay empty."""
+    """Write numbers with signs, and the index as the first column; empty cells stay empty."""
     shown = table.map(lambda number: "" if number != number else f"{number:+.2f}")
     return shown.rename_axis(title).reset_index()

@@ -130,15 +130,15 @@ models:
 
 
 @pytest.mark.slow
-def test_a_student_is_trained_after_its_teachers(tmp_path, capsys, monkeypatch):
+def test_a_student_is_trained_after_its_teachers(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "family.yaml").write_text(FAMILY)
     run = accord.run("family.yaml", until="train", workers=Pool(2))
-    assert capsys.readouterr().err.rstrip().splitlines()[-1].startswith("student: ")
+    assert capfd.readouterr().err.rstrip().splitlines()[-1].startswith("student: ")
     weights = [name for name in run.artefacts["student", "train"].meta["data"] if "weights" in name]
     assert len(weights) == 2, "teachers are known by their files"
     accord.run("family.yaml", until="train")
-    assert "all stages of 'family' are done" in capsys.readouterr().err
+    assert "all stages of 'family' are done" in capfd.readouterr().err
 
 
 def test_a_student_waits_for_teachers_that_fail(tmp_path, monkeypatch, capsys):
