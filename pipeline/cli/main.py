@@ -210,7 +210,7 @@ def _from_outside() -> dict[str, Later | Group]:
     """Return the commands of other packages, by name."""
     from importlib.metadata import entry_points  # here, as Accord's own commands need none
 
-    found: dict[str, Later | Group] = {}
+    commands: dict[str, Later | Group] = {}
     for point in entry_points(group="accord.commands"):
         try:
             panels = point.load().items()
@@ -218,8 +218,8 @@ def _from_outside() -> dict[str, Later | Group]:
             say(f"the commands of {point.value} are left out: {type(error).__name__}: {error}")
         else:
             for panel, rows in panels:
-                found |= commands_of(rows, panel)
-    return found
+                commands |= commands_of(rows, panel)
+    return commands
 
 
 app = typer.Typer(
