@@ -185,7 +185,7 @@ OTHERS = [
     ("n-best lists and lattices", "survey", "zoo/lattices.py", "accord rescore --make"),
     ("A network as n-grams or an automaton", "survey", "zoo/conversions.py",
      "accord export --to x.arpa"),
-    ("Weights set to zero", "survey", "zoo/gradient_free.py", "accord prune"),
+    ("Weights set to zero", "survey", "zoo/gradient_free.py", "accord compare --pruned 80"),
     ("Letters and pieces instead of words", "book §9.4", "models/spelling/subwords.py",
      "--set encode.merges=0"),
     ("Feature hashing", "book §13.2", "pipeline/data/templates.py",

@@ -8,10 +8,4 @@ COMMANDS = {
             "Rescore n-best lists or lattices with a model and print the best hypothesis of each.",
         )
     },
-    "Compare": {
-        "prune": (
-            "accord.zoo.commands",
-            "Show the perplexity of a model as its smallest weights are set to zero.",
-        )
-    },
 }

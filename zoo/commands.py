@@ -9,9 +9,8 @@ import typer
 from accord.corpora.sources import read_words
 from accord.lexicon.homophones import Homophones
 from accord.pipeline.base.messages import counted, echo, say
-from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.agree import Limit, Split
-from accord.pipeline.cli.console import command, listed, make_room
+from accord.pipeline.cli.console import command, make_room
 from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
 from accord.pipeline.data.catalogue import folder_of
 from accord.zoo.lattices import is_lattice_file, read_lists, write_lattices
@@ -122,19 +121,3 @@ def _make(
     else:
         write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
     echo(f"{counted(len(sentences), 'sentence')}: {to}")
-
-
-@command
-def prune(
-    model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
-    zeros: Annotated[
-        str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
-    ] = "50,80,90",
-) -> None:
-    """Show the perplexity of a model as its smallest weights are set to zero."""
-    from accord.pipeline.study.scored_models import find
-    from accord.zoo.conversions import compare_pruned
-
-    for found in find(model):
-        echo(found.name)
-        print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))

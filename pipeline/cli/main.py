@@ -148,6 +148,7 @@ Group.moved = {
     "suite plant": "suite make --errors",
     "nbest": "rescore --make",
     "lexicon guesser": "lexicon coverage --guesser",
+    "prune": "compare RUN/MODEL --pruned 50,80,90",
     "pack": "run CONFIG --until encode`, a copy of the folder runs, and there "
     "`python -m accord.pipeline.run.train runs/NAME",
     "unpack": "run CONFIG`, after the folder runs is copied back: there is nothing to unpack. See "

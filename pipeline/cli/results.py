@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from accord.errors import AccordError
+from accord.models.common.registry import extension
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.tables import print_table
-from accord.pipeline.cli.console import Runs, Seeds, Set, command
+from accord.pipeline.cli.console import Runs, Seeds, Set, command, listed
 from accord.pipeline.study import audit as auditing
 from accord.pipeline.study.scored_models import difference_in_text, find_all
 
@@ -76,6 +77,14 @@ def compare(
             "Table 5.",
         ),
     ] = 0,
+    pruned: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENTAGES",
+            help="Show instead the perplexity of each model as these percentages of its smallest "
+            "weights are set to zero, such as 50,80,90.",
+        ),
+    ] = None,
 ) -> None:
     """Compare the models of several runs in one table; train those that are not trained."""
     from accord.pipeline.study import compare as comparing  # here, as it loads matplotlib
@@ -88,6 +97,12 @@ def compare(
             echo(f"\n{comparing.drawn_sentences(Path(sources[0]), sentences)}", end="")
         return
     models = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
+    if pruned:
+        shares = [float(percentage) / 100 for percentage in listed(pruned)]
+        for model in models:
+            echo(model.name)
+            print_table(extension("compare.pruned")(model, shares))
+        return
     differences = comparing.compare(models, against) if against else None
     scores = comparing.gather(models)
     shown = comparing.table(scores)

@@ -23,6 +23,7 @@ from io import TextIOBase
 from pathlib import Path
 
 from accord.errors import AccordError, NotFoundError
+from accord.models.common.schema import checked
 from accord.models.gpu import processes
 from accord.models.recipe import Recipe
 from accord.pipeline.base.artefact import (
@@ -144,7 +145,10 @@ def untrained(run: Path) -> dict[str, Job]:
                 f"`accord run CONFIG --until encode` prepares it."
             )
         inputs = {stage: store.read(made[stage].name) for stage in TRAIN.inputs}
-        jobs[model] = Job(TRAIN, Recipe.read(finished.params[model]["train"]), inputs)
+        section = finished.params[model]["train"]
+        jobs[model] = Job(TRAIN, checked(Recipe, section, f"{run}: {model}.train"), inputs)
+            TRAIN, checked(Recipe, finished.params[model]["train"], f"{run}: {model}.train"), inputs
+        )
     return jobs
 
 
