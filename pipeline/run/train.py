@@ -147,8 +147,6 @@ def untrained(run: Path) -> dict[str, Job]:
         inputs = {stage: store.read(made[stage].name) for stage in TRAIN.inputs}
         section = finished.params[model]["train"]
         jobs[model] = Job(TRAIN, checked(Recipe, section, f"{run}: {model}.train"), inputs)
-            TRAIN, checked(Recipe, finished.params[model]["train"], f"{run}: {model}.train"), inputs
-        )
     return jobs
 
 
