@@ -58,7 +58,7 @@ TESTS = {
     "pipeline/data/vocabulary.py": ("pipeline/data", "pipeline/stages/test_pretraining.py"),
     "pipeline/evaluation/agreement.py": ("pipeline/evaluation/test_agreement.py",),
     "pipeline/evaluation/metrics.py": ("pipeline/evaluation/test_metrics.py",),
-    "pipeline/evaluation/statistics.py": ("pipeline/study/test_significance.py",),
+    "pipeline/evaluation/figures.py": ("pipeline/study/test_significance.py",),
     "pipeline/data/templates.py": (
         "pipeline/data/test_templates.py",
         "pipeline/data/test_factors.py",
@@ -286,7 +286,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "pipeline/evaluation/metrics.py": [
         ("ends are words", "-text.log_p[~text.is_end].mean()", "-text.log_p.mean()"),
     ],
-    "pipeline/evaluation/statistics.py": [
+    "pipeline/evaluation/figures.py": [
         ("an interval of 90 %", "tail = (1 - LEVEL) / 2", "tail = 1 - LEVEL"),
     ],
     "pipeline/data/templates.py": [
