@@ -220,8 +220,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         (
             "θ is not scaled by T",
-            " / (1 if sharpness is None else float(sharpness))",
-            "",
+            "likeliest_theta(octaves.p, octaves.octave) / scale",
+            "likeliest_theta(octaves.p, octaves.octave)",
         ),
     ],
     "models/optimisers.py": [

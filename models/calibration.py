@@ -75,9 +75,8 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
     octaves = _octaves(model, output, calibration, valid)
-    theta = likeliest_theta(octaves.p, octaves.octave) / (
-        1 if sharpness is None else float(sharpness)
-    )
+    scale = 1.0 if sharpness is None else float(sharpness)
+    theta = likeliest_theta(octaves.p, octaves.octave) / scale
     calibration.of_octaves.copy_(torch.from_numpy(theta))
     calibration.context_share.fill_(likeliest_weights(octaves.shares)[0])
 

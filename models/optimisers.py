@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable
 from functools import partial
 from inspect import unwrap
-from itertools import chain
 from typing import Annotated, Any, TypeVar, cast
 
 import torch
@@ -37,27 +36,51 @@ def uncompiled(kind: type[Kind]) -> type[Kind]:
 
 
 @uncompiled
-class Muon(Optimizer):
-    """W ← W − η·λ·W − η·s·O, with O ≈ U·Vᵀ where U·S·Vᵀ is the momentum, and s = 0.2·√max(A, B).
+class PlainAdamW(AdamW):
+    """AdamW without torch's compiler."""
+
+
+Weights = Iterable[nn.Parameter]
+ADAMW = partial(PlainAdamW, fused=True)  # one pass over the weights: half the time
+
+
+class MuonAndAdamW(PlainAdamW):
+    """Muon for the encoder's matrices, AdamW for all other weights.
+
+        W ← W − η·λ·W − η·s·O,    O ≈ U·Vᵀ of the momentum U·S·Vᵀ,    s = 0.2·√max(A, B)
 
     s makes the steps of an A × B matrix as long as AdamW's, so that one learning rate serves both
-    (Liu et al. 2025). The momentum is Nesterov's. PyTorch's Muon multiplies in bfloat16 only, which
-    takes two hundred times as long on a processor without it.
+    (Liu et al. 2025). The momentum is Nesterov's. Few words use each row of embeddings and outputs,
+    for which Muon is not made. PyTorch's own Muon multiplies in bfloat16, which takes two hundred
+    times as long on a processor without it.
     """
 
-    def __init__(self, matrices: Iterable[nn.Parameter], lr: float, weight_decay: float):
-        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay})
+    def __init__(self, model: nn.Module, further: Weights, lr: float, weight_decay: float):
+        trained = {name: w for name, w in model.named_parameters() if w.requires_grad}
+        in_encoder = {n for n, w in trained.items() if n.startswith("encoder.") and w.ndim == 2}
+        if not in_encoder:
+            raise AccordError(
+                "optimiser: muon expects an encoder that trains matrices; it has none"
+            )
+        matrices = [trained[name] for name in sorted(in_encoder)]
+        others = [weight for name, weight in trained.items() if name not in in_encoder]
+        groups = [{"params": matrices}, {"params": [*others, *further]}]
+        super().__init__(groups, lr=lr, weight_decay=weight_decay, fused=True)
 
     @torch.no_grad()
-    def step(self) -> None:  # type: ignore[override]  # no closure is ever given
-        for group in self.param_groups:
-            for matrix in group["params"]:
-                if matrix.grad is not None:
-                    self._step(matrix, matrix.grad, group["lr"], group["weight_decay"])
+    def step(self) -> None:  # type: ignore[override]  # no closure is ever passed
+        groups = self.param_groups
+        for matrix in groups[0]["params"]:
+            if matrix.grad is not None:
+                self._step(matrix, matrix.grad, groups[0]["lr"], groups[0]["weight_decay"])
+        self.param_groups = groups[1:]
+        super().step()
+        self.param_groups = groups
 
     def _step(self, matrix: nn.Parameter, grad: Tensor, lr: float, weight_decay: float) -> None:
         state = self.state[matrix]
         if not state:
+            state["step"] = torch.zeros(())  # AdamW expects it in every loaded state
             state["momentum_buffer"] = torch.zeros_like(matrix)
         momentum = state["momentum_buffer"].lerp_(grad, 1 - MOMENTUM)
         direction = orthogonal(grad.lerp(momentum, MOMENTUM))
@@ -76,62 +99,6 @@ def orthogonal(matrix: Tensor) -> Tensor:
         square = x @ x.T
         x = torch.addmm(x, torch.addmm(square, square, square, beta=b, alpha=c), x, beta=a)
     return x
-
-
-Weights = Iterable[nn.Parameter]
-ADAMW = partial(uncompiled(AdamW), fused=True)  # one pass over the weights: half the time
-
-
-class MuonAndAdamW:
-    """Muon for the encoder's matrices, AdamW for all other weights.
-
-    Few words use each row of embeddings and outputs, for which Muon is not made.
-    """
-
-    def __init__(self, model: nn.Module, further: Weights, lr: float, weight_decay: float):
-        trained = {name: w for name, w in model.named_parameters() if w.requires_grad}
-        in_encoder = {n for n, w in trained.items() if n.startswith("encoder.") and w.ndim == 2}
-        if not in_encoder:
-            raise AccordError(
-                "optimiser: muon expects an encoder that trains matrices; it has none"
-            )
-        others = [weight for name, weight in trained.items() if name not in in_encoder]
-        others += further
-        matrices = [trained[name] for name in sorted(in_encoder)]
-        self.both: tuple[Optimizer, Optimizer] = (
-            Muon(matrices, lr=lr, weight_decay=weight_decay),
-            ADAMW(others, lr=lr, weight_decay=weight_decay),
-        )
-
-    @property
-    def param_groups(self) -> list[dict]:
-        return list(chain.from_iterable(optimiser.param_groups for optimiser in self.both))
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for optimiser in self.both:
-            optimiser.zero_grad(set_to_none)
-
-    def step(self) -> None:
-        for optimiser in self.both:
-            optimiser.step()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return one state: the weights of AdamW are numbered after those of Muon."""
-        first, second = (optimiser.state_dict() for optimiser in self.both)
-        shift = len(first["param_groups"][0]["params"])
-        state = {shift + number: values for number, values in second["state"].items()}
-        return {
-            "state": {**first["state"], **state},
-            "param_groups": [*first["param_groups"], *second["param_groups"]],
-        }
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        shift = len(saved["param_groups"][0]["params"])
-        groups = saved["param_groups"]
-        for optimiser, group, first in zip(self.both, groups, (0, shift), strict=True):
-            numbers = range(first, first + len(group["params"]))
-            state = {n - first: saved["state"][n] for n in numbers if n in saved["state"]}
-            optimiser.load_state_dict({"state": state, "param_groups": [group]})
 
 
 def adamw(model: nn.Module, further: Weights, lr: float, weight_decay: float) -> Optimizer:
@@ -167,7 +134,7 @@ def sgd(
     return uncompiled(SGD)(weights, momentum=momentum, lr=lr, weight_decay=weight_decay)
 
 
-def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer | MuonAndAdamW:
+def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer:
     """Return the optimiser of a recipe, for a model and further weights."""
     return OPTIMISERS.make(
         recipe.optimiser, model, further, recipe.learning_rate, recipe.weight_decay

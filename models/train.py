@@ -37,7 +37,7 @@ from accord.models.gpu.executor import Accelerated, is_accelerated
 from accord.models.inference.torch_model import TorchModel
 from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
-from accord.models.optimisers import MuonAndAdamW, optimiser
+from accord.models.optimisers import optimiser
 from accord.models.parts import SCHEDULES
 from accord.models.recipe import Recipe
 from accord.models.regularisers import LossTerm, apply_terms, regularisers
@@ -70,12 +70,8 @@ class Executor:
         """Yield the batches as the steps need them."""
         return map(prepare, batches)
 
-    def any(self, flag: bool) -> bool:
-        """Return whether the flag is true in any process."""
-        return flag
-
     def mean(self, number: float) -> float:
-        """Return the mean over all processes."""
+        """Return the mean over all processes, on which they agree."""
         return number
 
     def sum_over(self, text: Sentences, compute: Callable[[Sentences], float]) -> float:
@@ -150,7 +146,8 @@ class Trainer:
         `validates_first` validates the weights before the first step, as epoch 0. So an initial
         checkpoint never becomes worse.
         """
-        if not self.executor.any(self.executor.is_first and (self.folder / CURVE).exists()):
+        is_finished = self.executor.is_first and (self.folder / CURVE).exists()
+        if not self.executor.mean(is_finished):
             self._fit(train, valid, validates_first)
         weights = (self.folder / WEIGHTS).read_bytes() if self.executor.is_first else None
         load_weights(self.model, load(self.executor.from_first(weights)))
@@ -316,7 +313,7 @@ class Trainer:
             return True
         if self.state.step % self.executor.agreement_steps:
             return False
-        return self.executor.any(0 < seconds < time.monotonic() - self.saved)
+        return bool(self.executor.mean(0 < seconds < time.monotonic() - self.saved))
 
     def _save(self) -> None:
         """Write a checkpoint; an error if a weight is not finite."""
@@ -480,7 +477,7 @@ class TrainingState:
 
     model: nn.Module
     terms: nn.ModuleDict  # of the loss; some have parameters
-    optimiser: torch.optim.Optimizer | MuonAndAdamW
+    optimiser: torch.optim.Optimizer
     average: WeightAverage | None
     best: dict[str, Tensor] = field(default_factory=dict)  # the weights of the best epoch so far
     curve: list[Epoch] = field(default_factory=list)
@@ -517,67 +514,69 @@ class TrainingState:
     def pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return everything as named tensors and as values that JSON can hold."""
         optimiser = self.optimiser.state_dict()
-        parts = {
+        random = {"cpu": torch.get_rng_state()}
+        if self.nats.is_cuda:
+            random["cuda"] = torch.cuda.get_rng_state(self.nats.device)
+        tensors = {
             "model": parameters_of(self.model),
             "terms": parameters_of(self.terms),
             "best": self.best,
             "average": self.average.state_dict() if self.average else {},
-            "random": {"cpu": torch.get_rng_state()},
-            "": {"nats": self.nats},
+            "random": random,
+            "optimiser": optimiser["state"],
+            "encoder": dict(enumerate(dict(enumerate(layer)) for layer in self.encoder or ())),
+            "nats": self.nats,
         }
-        if self.nats.is_cuda:
-            parts["random"]["cuda"] = torch.cuda.get_rng_state(self.nats.device)
-        parts |= {f"optimiser.{index}": values for index, values in optimiser["state"].items()}
-        for number, layer in enumerate(self.encoder or ()):
-            parts[f"encoder.{number}"] = {str(index): value for index, value in enumerate(layer)}
-        tensors = {
-            f"{part}.{name}": v for part, named in parts.items() for name, v in named.items()
+        values = {
+            name: getattr(self, name) for name in ("without_gain", "step", "words", "seconds")
         }
-        return tensors, {
-            "curve": [vars(row) for row in self.curve],
-            "without_gain": self.without_gain,
-            "groups": optimiser["param_groups"],
-            "step": self.step,
-            "words": self.words,
-            "seconds": self.seconds,
-        }
+        curve = [vars(row) for row in self.curve]
+        return _flattened(tensors), values | {"curve": curve, "groups": optimiser["param_groups"]}
 
     def unpack(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Restore the state that `pack` returned."""
-        device = self.nats.device
-        load_weights(self.model, _part(tensors, "model."))
-        load_weights(self.terms, _part(tensors, "terms."))
+        device, parts = self.nats.device, _nested(tensors)
+        load_weights(self.model, parts["model"])
+        load_weights(self.terms, parts.get("terms", {}))
         if self.average:
-            self.average.load_state_dict(_part(tensors, "average."))
-        state = {int(index): named for index, named in _nested(tensors, "optimiser.").items()}
+            self.average.load_state_dict(parts["average"])
+        state = {int(index): named for index, named in parts.get("optimiser", {}).items()}
         self.optimiser.load_state_dict({"state": state, "param_groups": values["groups"]})
-        self.best = {name: v.to(device) for name, v in _part(tensors, "best.").items()}
+        self.best = {name: value.to(device) for name, value in parts.get("best", {}).items()}
         self.curve = [Epoch(**row) for row in values["curve"]]
         self.without_gain, self.step = values["without_gain"], values["step"]
         self.words, self.seconds = values["words"], values["seconds"]
-        self.nats = tensors[".nats"].to(device)
-        layers = _nested(tensors, "encoder.")
-        self.encoder = tuple(
-            tuple(v.to(device) for _, v in sorted(layers[number].items()))
-            for number in sorted(layers, key=int)
-        )
-        torch.set_rng_state(tensors["random.cpu"])
-        if device.type == "cuda" and "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], device)
+        self.nats = parts["nats"].to(device)
+        layers = _in_order(parts.get("encoder", {}))
+        self.encoder = tuple(tuple(x.to(device) for x in _in_order(layer)) for layer in layers)
+        torch.set_rng_state(parts["random"]["cpu"])
+        if device.type == "cuda" and "cuda" in parts["random"]:
+            torch.cuda.set_rng_state(parts["random"]["cuda"], device)
 
 
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with the prefix, without it."""
-    return {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
+def _flattened(tree: Mapping, prefix: str = "") -> dict[str, Tensor]:
+    """Return the tensors of nested mappings by their joined keys."""
+    flat: dict[str, Tensor] = {}
+    for name, value in tree.items():
+        is_tree = isinstance(value, Mapping)
+        flat |= _flattened(value, f"{prefix}{name}/") if is_tree else {f"{prefix}{name}": value}
+    return flat
 
 
-def _nested(tensors: dict[str, Tensor], prefix: str) -> dict[str, dict[str, Tensor]]:
-    """Return the same tensors by the two halves of the rest of each name."""
-    nested: dict[str, dict[str, Tensor]] = {}
-    for name, value in _part(tensors, prefix).items():
-        index, key = name.split(".")
-        nested.setdefault(index, {})[key] = value
-    return nested
+def _nested(flat: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return the mappings that were flattened, without empty ones; all keys are text."""
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        *path, last = name.split("/")
+        branch = tree
+        for key in path:
+            branch = branch.setdefault(key, {})
+        branch[last] = value
+    return tree
+
+
+def _in_order(numbered: Mapping[str, Any]) -> list[Any]:
+    return [numbered[key] for key in sorted(numbered, key=int)]
 
 
 class Checkpoints:

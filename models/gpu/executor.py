@@ -103,9 +103,6 @@ class Accelerated:
             processes.add_up(learning, nats, weight)
         return nats, after
 
-    def any(self, flag: bool) -> bool:
-        return bool(processes.total(flag))
-
     def mean(self, number: float) -> float:
         return processes.total(number) / processes.count()
 

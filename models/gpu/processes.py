@@ -71,9 +71,8 @@ class ProcessShare:
 
     def batch(self, whole: Batch) -> Batch:
         """Return the columns of a batch that this process reads."""
-        parts = (whole.words, whole.targets, whole.positions)
-        words, targets, positions = (part[:, self.columns] for part in parts)
-        return Batch(words, targets, positions, whole.continues)
+        words, targets = (part[:, self.columns] for part in (whole.words, whole.targets))
+        return Batch(words, targets, whole.positions[:, self.columns], whole.continues)
 
     def state(self, whole: State) -> State:
         """Return the columns of a state that this process reads."""

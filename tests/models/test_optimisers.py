@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import pytest
 import torch
+from torch import nn
 from training_cases import RECIPE, model, sentences
 
-from accord.models.optimisers import Muon, optimiser
+from accord.models.optimisers import MuonAndAdamW, optimiser
 from accord.models.parts import SCHEDULES
 from accord.models.train import STEPS, Trainer
 
@@ -35,12 +36,12 @@ def test_weights_decay_where_no_gradient_moves_them(kind):
     network = model()
     recipe = replace(RECIPE, optimiser=kind, weight_decay=0.5, learning_rate=0.1)
     steps = optimiser(recipe, network)
-    before = {name: each.detach().clone() for name, each in network.named_parameters()}
-    for each in network.parameters():
-        each.grad = torch.zeros_like(each)
+    initial = {name: weight.detach().clone() for name, weight in network.named_parameters()}
+    for weight in network.parameters():
+        weight.grad = torch.zeros_like(weight)
     steps.step()
-    for name, each in network.named_parameters():
-        assert torch.allclose(each.detach(), 0.95 * before[name])
+    for name, weight in network.named_parameters():
+        assert torch.allclose(weight.detach(), 0.95 * initial[name])
 
 
 def test_rates_fall_as_one_over_the_epochs_or_linearly_to_nothing():
@@ -68,7 +69,7 @@ def test_the_rate_of_a_training_is_the_scheduled_one(tmp_path):
 def test_muon_steps_alike_in_all_directions_and_leaves_vectors_to_adamw():
     network = model()
     steps = optimiser(replace(RECIPE, optimiser="muon", weight_decay=0.0), network)
-    matrices, others = (each.param_groups[0]["params"] for each in steps.both)
+    matrices, others = (group["params"] for group in steps.param_groups)
     of_encoder = [each for each in network.encoder.parameters() if each.ndim == 2]
     assert {*map(id, matrices)} == {*map(id, of_encoder)}
     assert {*map(id, matrices + others)} == {*map(id, network.parameters())}
@@ -83,14 +84,16 @@ def test_muon_steps_alike_in_all_directions_and_leaves_vectors_to_adamw():
 
 
 @pytest.mark.parametrize("shape", [(24, 16), (16, 24)])
-def test_muon_walks_as_that_of_pytorch(shape):
+def test_muon_steps_as_pytorch(shape):
     if not hasattr(torch.optim, "Muon"):
         pytest.skip("this PyTorch has no Muon")
     torch.manual_seed(0)
-    begin = torch.randn(shape)
-    ours, theirs = (torch.nn.Parameter(begin.clone()) for _ in range(2))
+    first = torch.randn(shape)
+    network = nn.ModuleDict({"encoder": nn.Linear(*reversed(shape), bias=False)})
+    ours, theirs = network["encoder"].weight, nn.Parameter(first.clone())
+    ours.data.copy_(first)
     both = (
-        Muon([ours], lr=0.01, weight_decay=0.3),
+        MuonAndAdamW(network, [], lr=0.01, weight_decay=0.3),
         torch.optim.Muon([theirs], lr=0.01, weight_decay=0.3, adjust_lr_fn="match_rms_adamw"),
     )
     for _ in range(10):
@@ -98,11 +101,11 @@ def test_muon_walks_as_that_of_pytorch(shape):
         theirs.grad = ours.grad.clone()
         for steps in both:
             steps.step()
-    way = (theirs - begin).norm()
-    assert way > 0.1
-    assert (ours - theirs).norm() < 0.01 * way  # whose products are in bfloat16
+    distance = (theirs - first).norm()
+    assert distance > 0.1
+    assert (ours - theirs).norm() < 0.01 * distance  # PyTorch's products are in bfloat16
 
 
 def test_muon_needs_matrices():
     with pytest.raises(ValueError, match="muon expects an encoder that trains matrices"):
-        optimiser(replace(RECIPE, optimiser="muon"), torch.nn.Linear(2, 2))
+        optimiser(replace(RECIPE, optimiser="muon"), nn.Linear(2, 2))
