@@ -54,8 +54,8 @@ TESTS = {
         "models/test_optimisers.py",
     ),
     "pipeline/study/combine.py": ("pipeline/study/test_combine.py",),
-    "pipeline/data/unknown_words.py": ("pipeline/data", "pipeline/stages/test_open_stage.py"),
-    "pipeline/data/vocabulary.py": ("pipeline/data", "pipeline/stages/test_pretraining.py"),
+    "pipeline/data/vocabulary.py": ("pipeline/data", "pipeline/stages/test_open_stage.py"),
+    "pipeline/model/words.py": ("pipeline/data", "pipeline/stages/test_pretraining.py"),
     "pipeline/evaluation/agreement.py": ("pipeline/evaluation/test_agreement.py",),
     "pipeline/evaluation/metrics.py": ("pipeline/evaluation/test_metrics.py",),
     "pipeline/evaluation/figures.py": ("pipeline/study/test_significance.py",),
@@ -107,7 +107,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         (
             "fallback asks all lexicons",
-            "            unknown = unknown[absent(found, len(unknown))]\n",
+            "            unknown = unknown[absent(rows, len(unknown))]\n",
             "",
         ),
     ],
@@ -266,7 +266,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             'likeliest_weights(stacked["test"])',
         ),
     ],
-    "pipeline/data/unknown_words.py": [
+    "pipeline/data/vocabulary.py": [
         (
             "an analysis weighs as often as words have it",
             'shares["weight"] /= shares["word"].map(rows.groupby("word")["form"].nunique())',
@@ -306,8 +306,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "pipeline/stages/encode.py": [
         (
             "ends are unseen words",
-            "unseen.append(_with_ends(new[numbers], sizes, False))",
-            "unseen.append(_with_ends(new[numbers], sizes, True))",
+            "unseen.append(_with_ends(is_new[numbers], sizes, False))",
+            "unseen.append(_with_ends(is_new[numbers], sizes, True))",
         ),
         (
             "training knows words that it has once",

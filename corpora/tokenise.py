@@ -349,10 +349,12 @@ class Cutter:
             return words
         joined, place = [], 0
         while place < len(words):
-            ends = (place + size for size in self.sizes)
-            end = next((end for end in ends if tuple(words[place:end]) in self.pieces), place + 1)
-            joined.append(self.pieces.get(tuple(words[place:end]), words[place]))
-            place = end
+            for size in self.sizes:
+                form = self.pieces.get(tuple(words[place : place + size]))
+                if form:
+                    break
+            joined.append(form or words[place])
+            place += size if form else 1
         return joined
 
 

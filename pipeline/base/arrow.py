@@ -1,4 +1,4 @@
-"""Arrow tables, arrays that grow by chunks, rows spooled to disk.
+"""Arrow tables, arrays that are written by chunks, rows spooled to disk.
 
 A random split needs all sentences before it can place the first. A table of SQLite holds them, so
 that a corpus of any size needs the memory of a few.
@@ -24,7 +24,7 @@ BATCH = 10_000  # rows held in memory while writing
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows to an Arrow file."""
+    """Write rows to an Arrow stream."""
     rows = iter(rows)
     chunks = iter(lambda: list(islice(rows, BATCH)), [])
     write_batches(
@@ -61,30 +61,30 @@ def count_batches(path: Path) -> int:
         return sum(1 for _ in pa.ipc.open_stream(file))
 
 
-Ranges = dict[str, tuple[int, int]]  # of each table the first batch and the stop
+Ranges = dict[str, tuple[int, int]]  # by table, the first batch and the stop
 
 
 def batch_ranges(paths: Mapping[str, Path], count: int) -> list[Ranges]:
-    """The batches of several tables in at most so many shards."""
-    every = [(name, number) for name in paths for number in range(count_batches(paths[name]))]
-    cuts = sorted({shard * len(every) // count for shard in range(count + 1)})
+    """Cut the batches of several tables into at most `count` shards."""
+    numbered = [(name, number) for name in paths for number in range(count_batches(paths[name]))]
+    cuts = sorted({shard * len(numbered) // count for shard in range(count + 1)})
     shards = []
     for first, stop in pairwise(cuts):
         ranges: Ranges = {}
-        for name, number in every[first:stop]:
+        for name, number in numbered[first:stop]:
             ranges[name] = ranges.get(name, (number, 0))[0], number + 1
         shards.append(ranges)
     return shards
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow file."""
+    """Yield the rows of an Arrow file."""
     for batch in batches(path):
         yield from batch.to_pylist()
 
 
 def word_counts(path: Path, chosen: range | None = None) -> Counter[str]:
-    """How often each word occurs in a file of sentences' words, or in some batches of it."""
+    """Count the words of a file of sentences' words, or of some batches of it."""
     counts: Counter[str] = Counter()
     for batch in batches(path, chosen):
         words, numbers = batch["words"].flatten().value_counts().flatten()
@@ -93,13 +93,13 @@ def word_counts(path: Path, chosen: range | None = None) -> Counter[str]:
 
 
 def splits(folder: Path) -> dict[str, Path]:
-    """The Arrow file of each split in a stage's folder, training first."""
+    """Return the Arrow file of each split in a stage's folder, training first."""
     paths = sorted(folder.glob("*.arrow"), key=lambda path: (path.stem != "train", path.stem))
     return {path.stem: path for path in paths}
 
 
 class ArrayFile:
-    """Writes chunks to the file that `np.save` would write for all of them together."""
+    """Writes chunks to one file as `np.save` would write them together."""
 
     def __init__(self, path: Path, dtype: type):
         self.dtype = np.dtype(dtype)
@@ -112,7 +112,7 @@ class ArrayFile:
 
     def __exit__(self, *_: Any) -> None:
         self._file.seek(0)
-        self._write_header()  # as long as before: numpy leaves room for the length to grow
+        self._write_header()  # of the same size: numpy leaves room for the length to grow
         self._file.close()
 
     def append(self, chunk: np.ndarray) -> None:
@@ -133,13 +133,13 @@ class Spool:
 
     def __init__(self, path: Path):
         self._path = path
-        self.repeated = 0  # rows that were not kept, as one of their key was
+        self.repeated = 0  # rows left out, as their key was there
         self._table = sqlite3.connect(path, isolation_level=None)
         for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
-            self._ask(f"PRAGMA {setting}")
-        self._ask("BEGIN")  # one transaction, or every row would be written on its own
-        self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
-        self._ask("CREATE TABLE name (number INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+            self._execute(f"PRAGMA {setting}")
+        self._execute("BEGIN")  # one transaction, or every row would be written on its own
+        self._execute("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
+        self._execute("CREATE TABLE name (number INTEGER PRIMARY KEY, name TEXT UNIQUE)")
 
     def __enter__(self) -> Spool:
         return self
@@ -149,35 +149,35 @@ class Spool:
         self._path.unlink()
 
     def add(self, row: str, key: bytes | None = None, repeat: bool = False) -> int | None:
-        """Keep a row in JSON and return its number, unless a row with its key is kept already.
+        """Keep a row in JSON and return its number, unless one with its key is there.
 
-        With `repeat` it is kept even so.
+        With `repeat` it is kept in any case.
         """
         insert = "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)"
-        added = self._ask(insert, (key, row))
+        added = self._execute(insert, (key, row))
         if repeat and not added.rowcount:
-            added = self._ask(insert, (None, row))
+            added = self._execute(insert, (None, row))
         if not added.rowcount:
             self.repeated += 1
             return None
         return added.lastrowid - 1
 
     def number_of(self, name: str) -> int:
-        """The number of a name, from 0 in the order of first occurrence."""
-        self._ask("INSERT OR IGNORE INTO name (name) VALUES (?)", (name,))
-        return self._ask("SELECT number FROM name WHERE name = ?", (name,)).fetchone()[0] - 1
+        """Return the number of a name, from 0 in the order of first occurrence."""
+        self._execute("INSERT OR IGNORE INTO name (name) VALUES (?)", (name,))
+        return self._execute("SELECT number FROM name WHERE name = ?", (name,)).fetchone()[0] - 1
 
-    def _ask(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:
+    def _execute(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:
         try:
             return self._table.execute(statement, values)
         except sqlite3.Error as error:  # the disk is full, or the file cannot be written
             raise OSError(errno.EIO, str(error), str(self._path)) from None
 
     def __len__(self) -> int:
-        return self._ask("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]
+        return self._execute("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]
 
     def rows(self, numbers: Iterable[int]) -> Iterator[Any]:
-        """The rows of these numbers, in this order."""
+        """Yield the rows of these numbers, in this order."""
         for number in numbers:
-            found = self._ask("SELECT json FROM row WHERE number = ?", (number + 1,))
-            yield json.loads(found.fetchone()[0])
+            row = self._execute("SELECT json FROM row WHERE number = ?", (number + 1,))
+            yield json.loads(row.fetchone()[0])

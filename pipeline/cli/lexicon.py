@@ -1,4 +1,4 @@
-"""`accord lexicon`: which lexicons there are, what they say of a word, how much they cover."""
+"""`accord lexicon`: list lexicons, look words up, measure coverage, compare."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ Chain = Annotated[
     str,
     typer.Option(
         "--lexicon",
-        help="Lexicons to ask in turn, separated by commas: names, paths of tables, "
+        help="Lexicons in order of precedence, separated by commas: names, paths of tables, "
         "treebank:FILE (CoNLL-U), spacy:TEXT or spacy:MODEL:TEXT (a text that spaCy tags).",
     ),
 ]
@@ -43,15 +43,15 @@ COMPARED = ["closed,dela,guesser", "closed,lefff,guesser", "closed,lexique,guess
 def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
     rows = []
-    for name, found in _usable():
-        maker = find(name)
+    for name, lexicon in _usable():
+        data = "–" if name == "guesser" else "not fetched"
         rows.append(
             {
                 "lexicon": name,
-                "forms": f"{len(found):,}" if found else "–",
-                "features": len(evaluation.features(found)) if found else "–",
-                "licence": found.licence if found else getattr(maker, "licence", "–"),
-                "data": "here" if found else "–" if name == "guesser" else "not fetched",
+                "forms": f"{len(lexicon):,}" if lexicon else "–",
+                "features": len(evaluation.features(lexicon)) if lexicon else "–",
+                "licence": getattr(lexicon or find(name), "licence", "–"),
+                "data": "here" if lexicon else data,
             }
         )
     print_table(pd.DataFrame(rows))
@@ -62,14 +62,13 @@ def show(
     word: Annotated[str, typer.Argument(metavar="WORD", help="French word to look up.")],
     lexicon: Chain = DEFAULT_CHAIN,
 ) -> None:
-    """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
+    """Show the analyses of a word by every lexicon with data, and its φ by --lexicon."""
     if not word.strip():
         raise AccordError(f"expected a word to look up, got {word!r}")
     chain = _load(lexicon)
-    asked = dict(_usable())
     rows = []
-    for name, found in (asked | {lexicon: chain}).items():
-        for row in found.lookup([word]).itertuples() if found is not None else ():
+    for name, source in (dict(_usable()) | {lexicon: chain}).items():
+        for row in source.lookup([word]).itertuples() if source is not None else ():
             rows.append(
                 {
                     "lexicon": f"{name}: {row.source}" if "," in name else name,
@@ -82,13 +81,13 @@ def show(
     if rows:
         print_table(pd.DataFrame(rows))
     else:
-        echo(f"no lexicon that is here has {word!r}")
+        echo(f"no lexicon with data has {word!r}")
     phi = features_of(word, chain)
     echo("\nφ by", lexicon)
     for feature, value in phi.items():
         echo(f"  {feature:24} {value:g}")
     if others := known_beside(word, chain, phi):
-        added = dict.fromkeys(f"+{each.partition('=')[0].lower()}" for each in others)
+        added = dict.fromkeys(f"+{pair.partition('=')[0].lower()}" for pair in others)
         echo(f"not in φ: {', '.join(others)}; add it by featurise.templates: [{', '.join(added)}]")
 
 
@@ -162,17 +161,17 @@ def diff(
     """
     scorer = load_model(run, model)
     make_room(to)
-    found = lexicon_diff(listed(before), listed(after), corpus, scorer, limit)
+    diff = lexicon_diff(listed(before), listed(after), corpus, scorer, limit)
     if to:
-        found.table.to_csv(to, index=False)
-    shown = found.table[:most]
+        diff.table.to_csv(to, index=False)
+    shown = diff.table[:most]
     if len(shown):
         figures = {name: shown[name].map(_signed_or_dash) for name in ("bits", "total")}
         print_table(shown.assign(**figures))
     echo(
-        f"{counted(len(found.table), 'word')} of {found.words:,} changed, "
-        f"{found.changed_tokens / found.tokens:.1%} of the text: "
-        f"{found.bits_per_word:+.4f} bits for each word of it"
+        f"{counted(len(diff.table), 'word')} of {diff.words:,} changed, "
+        f"{diff.changed_tokens / diff.tokens:.1%} of the text: "
+        f"{diff.bits_per_word:+.4f} bits for each word of it"
     )
 
 
@@ -195,7 +194,7 @@ def compare(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
-    chains = [*dict.fromkeys(chain for each in lexicons for chain in each.split())]
+    chains = [*dict.fromkeys(chain for text in lexicons for chain in text.split())]
     if not chains:
         raise AccordError(f"--lexicons: expected chains of lexicons, got {lexicons[0]!r}")
     table, folder = compare_lexicons(config, chains, set or (), runs)
@@ -204,27 +203,22 @@ def compare(
 
 
 def _usable() -> Iterator[tuple[str, Lexicon | None]]:
-    """Every lexicon by name, None if its data is not fetched; one that fails is named."""
+    """Yield every lexicon by name, None if its data is not fetched; one that fails is named."""
     for name in lexicon_names():
         try:
-            yield name, None if name == "guesser" else _load_if_present(name)
+            yield name, None if name == "guesser" else _load(name)
+        except MissingData:
+            yield name, None
         except LexiconError as error:
             echo(f"left out: {error}", error=True)
 
 
 def _load(chain: str, lowercase: bool = False) -> Lexicon:
-    """The lexicons of a chain; rows of a user's table that cannot be used are reported."""
+    """Load the lexicons of a chain; unusable rows of a user's table are reported."""
     names = listed(chain)
-    found = lexicons.load(names, folder=folder_of, lowercase=lowercase)
-    own = {Path(name).name for name in names}
-    for skipped in found.skipped:
+    lexicon = lexicons.load(names, folder=folder_of, lowercase=lowercase)
+    tables = {Path(name).name for name in names}
+    for skipped in lexicon.skipped:
         file = skipped.example.partition(":")[0]
-        say(str(skipped), detail=file not in own)
-    return found
-
-
-def _load_if_present(chain: str) -> Lexicon | None:
-    try:
-        return _load(chain)
-    except MissingData:
-        return None
+        say(str(skipped), detail=file not in tables)
+    return lexicon

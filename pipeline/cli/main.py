@@ -34,7 +34,7 @@ LEXICON: Rows = {
     ),
     "show": (
         "accord.pipeline.cli.lexicon",
-        "Show what every lexicon that is here says of a word, and the φ that --lexicon gives it.",
+        "Show the analyses of a word by every lexicon with data, and its φ by --lexicon.",
     ),
     "coverage": (
         "accord.pipeline.cli.lexicon",

@@ -5,6 +5,7 @@ nothing else.
 """
 
 import filecmp
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
@@ -34,25 +35,29 @@ NUMBERS = ".labels.npy"
 DOCUMENTS = ".documents.npy"
 
 
+def save_values(values: Mapping[str, Sequence[str]], folder: Path) -> None:
+    (folder / VALUES).write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+
+
 def read_values(folder: Path) -> dict[str, list[str]]:
-    """The labels of each kind, numbered from 1; empty if sentences have none."""
+    """Read the labels of each kind, numbered from 1; empty if sentences have none."""
     path = folder / VALUES
-    found = load_json(path, dict) if path.exists() else {}
-    lists = found.values()
-    if not all(isinstance(each, list) and {*map(type, each)} == {str} for each in lists):
-        raise AccordError(f"{path}: expected for each kind of label a list of them")
-    return found
+    values = load_json(path, dict) if path.exists() else {}
+    for labels in values.values():
+        if not isinstance(labels, list) or {*map(type, labels)} != {str}:
+            raise AccordError(f"{path}: expected for each kind of label a list of them")
+    return values
 
 
 def read_labels(folder: Path, split: str) -> np.ndarray | None:
-    """The number of each sentence's label of each kind, 0 being none; None where there are none."""
+    """Read the number of each sentence's label of each kind, 0 being none; None without labels."""
     path = folder / f"{split}{NUMBERS}"
     return load_array(path) if path.exists() else None
 
 
 def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[int]:
-    """`source=orangesum` and others as a person writes them: a number of each kind."""
-    said = {}
+    """Return the number of each kind of label in a condition such as `source=orangesum`."""
+    labels = {}
     for text in condition:
         name, sign, value = text.partition("=")
         if not sign:
@@ -61,11 +66,12 @@ def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> l
             raise AccordError(f"condition: unknown kind of label '{name}'{nearest(name, values)}")
         if value not in values[name]:
             raise AccordError(f"condition: unknown {name} '{value}'{nearest(value, values[name])}")
-        if name in said:
+        if name in labels:
             raise AccordError(f"condition: expected one {name}, got several")
-        said[name] = value
-    numbers = ((of_kind, said.get(name)) for name, of_kind in values.items())
-    return [0 if label is None else of_kind.index(label) + 1 for of_kind, label in numbers]
+        labels[name] = value
+    return [
+        of_kind.index(labels[name]) + 1 if name in labels else 0 for name, of_kind in values.items()
+    ]
 
 
 SIZES = "about.json"
@@ -99,7 +105,7 @@ READ_BY_TRAINING = {
 
 
 def read_text(folder: Path, split: str) -> Sentences:
-    """The sentences of a split in the units that a model predicts: words or subwords."""
+    """Read the sentences of a split in the units that a model predicts: words or subwords."""
     sentences = read_sentences(folder, split)
     subwords = load_subwords(folder, split)
     if subwords is None:
@@ -109,7 +115,7 @@ def read_text(folder: Path, split: str) -> Sentences:
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:
-    """The encoded sentences of a split; the ids stay on disk until they are read."""
+    """Read the encoded sentences of a split; the ids stay on disk until they are used."""
     documents = folder / f"{split}{DOCUMENTS}"
     return Sentences(
         load_array(folder / f"{split}.ids.npy", mapped=True),
@@ -119,13 +125,17 @@ def read_sentences(folder: Path, split: str) -> Sentences:
     )
 
 
+def save_sizes(sizes: Mapping[str, Mapping[str, int]], folder: Path) -> None:
+    (folder / SIZES).write_text(json.dumps(sizes, indent=1))
+
+
 def read_sizes(folder: Path) -> dict[str, dict[str, int]]:
-    """Sentences, words and characters of every split."""
+    """Read the number of sentences, words and characters of every split."""
     return load_json(folder / SIZES, dict)
 
 
 def held_out(folder: Path) -> list[str]:
-    """Every split that no model is trained on, validation included."""
+    """Return every split that no model is trained on, validation included."""
     return [split for split in read_sizes(folder) if split not in ("train", PRETRAINING)]
 
 
@@ -140,7 +150,7 @@ class Suite:
     lengths: np.ndarray  # of each sentence, END included
     good: np.ndarray  # the right sentence of each pair
     bad: np.ndarray
-    critical: np.ndarray  # the place in both sentences of the first word that differs
+    critical: np.ndarray  # the position in both sentences of the first word that differs
     known: np.ndarray  # whether a pair can be judged: a closed vocabulary may lack a word of it
     construction: np.ndarray  # of each pair, a place in `constructions`
     constructions: np.ndarray
@@ -156,32 +166,42 @@ class Suite:
 
     @classmethod
     def load(cls, path: Path) -> "Suite":
-        return cls(**load_arrays(path, [each.name for each in fields(cls)]))
+        return cls(**load_arrays(path, [field.name for field in fields(cls)]))
 
 
 PARTS = ".parts.npz"
 
 
+def save_forms(forms: Sequence[str], folder: Path, split: str) -> None:
+    text = json.dumps(forms, ensure_ascii=False)
+    (folder / f"{split}.forms.json").write_text(text, encoding="utf-8")
+
+
 def read_forms(folder: Path, split: str) -> WrittenText:
-    """How the words of a split are written."""
+    """Read the written forms of the words of a split."""
     forms = load_json(folder / f"{split}.forms.json", list)
     return WrittenText(
         forms, load_array(folder / f"{split}.form.npy"), load_subwords(folder, split)
     )
 
 
+def save_parts(names: Sequence[str], numbers: np.ndarray, folder: Path, split: str) -> None:
+    """Save the names of the sources, and the number of each sentence's source."""
+    np.savez(folder / f"{split}{PARTS}", names=np.array(names), part=numbers.astype(np.int16))
+
+
 def read_parts(folder: Path, split: str) -> dict[str, np.ndarray]:
-    """Which sentences of a split are of each source; empty where there is but one source."""
+    """Return which sentences of a split are of each source; empty if there is one source."""
     path = folder / f"{split}{PARTS}"
     if not path.exists():
         return {}
     saved = load_arrays(path, ["names", "part"])
-    numbered = enumerate(saved["names"].tolist())
-    return {name: saved["part"] == number for number, name in sorted(numbered, key=itemgetter(1))}
+    names = enumerate(saved["names"].tolist())
+    return {name: saved["part"] == number for number, name in sorted(names, key=itemgetter(1))}
 
 
 def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -> Sentences:
-    """A training text of which each source is read as often as its weight says, by default once."""
+    """Return the training text with the weight of each sentence by its source, by default 1."""
     parts = read_parts(folder, "train")
     if unknown := [name for name in weights if name not in parts]:
         if not parts:
@@ -198,27 +218,27 @@ def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -
 
 
 def suites(folder: Path) -> list[str]:
-    """The names of the agreement suites."""
+    """Return the names of the agreement suites."""
     return sorted(path.name.removesuffix(ENDING) for path in folder.glob(f"*{ENDING}"))
 
 
 def read_encoded_suite(folder: Path, name: str) -> tuple[Suite, WrittenText]:
-    """A suite, and how its words are written."""
+    """Read a suite, and the written forms of its words."""
     suite = Suite.load(folder / f"{name}{ENDING}")
     return suite, WrittenText(suite.forms.tolist(), suite.form, load_subwords(folder, name))
 
 
-WRITTEN = ("lengths.npy", "form.npy", "forms.json")  # what does not depend on the vocabulary
+WRITTEN = ("lengths.npy", "form.npy", "forms.json")  # independent of the vocabulary
 
 
 def is_same_text(one: Path, other: Path, split: str) -> bool:
-    """Whether two folders of the stage `encode` have the same words of a split.
+    """Return whether two folders of the stage `encode` have the same words of a split.
 
     The spelling of words is compared only if both folders have it: those of a training on another
     machine may lack it, but not the lengths of sentences.
     """
     lengths, *forms = (f"{split}.{part}" for part in WRITTEN)
-    told = [name for name in forms if (one / name).exists() and (other / name).exists()]
     if not ((one / lengths).exists() and (other / lengths).exists()):
         return False
-    return all(filecmp.cmp(one / name, other / name, shallow=False) for name in (lengths, *told))
+    shared = [name for name in forms if (one / name).exists() and (other / name).exists()]
+    return all(filecmp.cmp(one / name, other / name, shallow=False) for name in (lengths, *shared))

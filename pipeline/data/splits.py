@@ -1,7 +1,7 @@
 """Which sentences are for training, validation and test.
 
 Splits are drawn by document: two sentences of one article share names and phrases, and a test on
-one of them is easier where the other was trained on. Splits that a source has itself are kept.
+one of them is easier where the other was trained on. Splits of the source itself are kept.
 """
 
 import random
@@ -15,7 +15,7 @@ from accord.models.data import in_a_row
 from accord.pipeline.config.sections import CorpusParams
 
 Splits = dict[str, array]  # the numbers of each split's sentences
-OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is drawn here
+OWN_VALIDATION = "dev"  # held out by the source itself; `valid` is drawn here
 
 
 def split_by_sentence(sentences: int, params: CorpusParams) -> Splits:
@@ -34,7 +34,7 @@ def split_by_sentence(sentences: int, params: CorpusParams) -> Splits:
 def split_by_document(
     documents: array, alone: Sequence[int], params: CorpusParams, of_parts: Sequence[range] = ()
 ) -> Splits | None:
-    """The same with whole documents; the sentences of one stay together and in order.
+    """Draw whole documents; the sentences of one stay together and in order.
 
     `documents` has the document of each sentence. Those in `alone` are drawn sentence by sentence.
     `of_parts` has the documents of each source, where there are several: every source gives its
@@ -61,31 +61,32 @@ def split_by_document(
     for split in ("test", "valid"):
         wanted, is_chosen = _amount(getattr(params, split), total), np.zeros(len(waiting), bool)
         for part, share in enumerate(shares):
-            own = np.flatnonzero(parts[waiting] == part)
-            is_chosen[own[_held_out(sizes[waiting[own]], round(share * wanted))]] = True
+            of_part = np.flatnonzero(parts[waiting] == part)
+            amount = round(share * wanted)
+            is_chosen[of_part[_held_out(sizes[waiting[of_part]], amount)]] = True
         chosen[split], waiting = waiting[is_chosen], waiting[~is_chosen]
         if sizes[chosen[split]].sum() < wanted / 2:
             return None
     if not len(waiting):
         return None
     return {
-        split: _array(order[in_a_row(starts[of_split], sizes[of_split])])
-        for split, of_split in (("train", waiting), *reversed(chosen.items()))
+        split: _array(order[in_a_row(starts[documents], sizes[documents])])
+        for split, documents in (("train", waiting), *reversed(chosen.items()))
     }
 
 
 def _limited(drawn: np.ndarray, sizes: np.ndarray, limit: int | None) -> np.ndarray:
-    """The first documents that have so many sentences together; the last one is cut in `sizes`."""
+    """Return the first documents that have `limit` sentences; the last is cut in `sizes`."""
     if limit is None:
         return drawn
-    before = np.cumsum(sizes[drawn]) - sizes[drawn]
-    kept = drawn[before < limit]
-    sizes[kept[-1]] = min(sizes[kept[-1]], limit - before[len(kept) - 1])
+    starts = np.cumsum(sizes[drawn]) - sizes[drawn]
+    kept = drawn[starts < limit]
+    sizes[kept[-1]] = min(sizes[kept[-1]], limit - starts[len(kept) - 1])
     return kept
 
 
 def _held_out(sizes: np.ndarray, wanted: int) -> np.ndarray:
-    """The documents, in the order of the draw, that have about this many sentences together."""
+    """Return documents, in the order of the draw, that have about `wanted` sentences."""
     is_chosen, missing = np.zeros(len(sizes), bool), wanted
     for place, size in enumerate(sizes.tolist()):
         if not missing:

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, trainers
 
 from accord.models.spelling.subwords import BOUNDARY, SPELLER, Subwords
 
-# What stands for each byte of a letter that training lacks, so that every word can be spelled.
+# A sign for each byte of a letter that training lacks, so that every word can be spelled.
 BYTES = [chr(0xF0000 + byte) for byte in range(256)]
 
 
@@ -36,7 +36,7 @@ class Speller:
 
     def subwords(self, forms: Sequence[str]) -> Subwords:
         encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
-        spelled = [*([number + 1 for number in each.ids] for each in encoded), [0]]
+        spelled = [*([number + 1 for number in word.ids] for word in encoded), [0]]
         return Subwords(
             subwords=np.concatenate(spelled).astype(np.int32),
             starts=np.concatenate(([0], np.cumsum([len(subwords) for subwords in spelled]))),
@@ -50,7 +50,7 @@ class Speller:
 
     @classmethod
     def load(cls, folder: Path) -> "Speller | None":
-        """The speller of a folder; None if there are no subwords."""
+        """Read the speller of a folder; None if there are no subwords."""
         path = folder / SPELLER
         return cls(Tokenizer.from_file(str(path))) if path.exists() else None
 

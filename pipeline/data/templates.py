@@ -1,14 +1,12 @@
-"""Templates: their names, those of the lexicon, those of the form, factors.
+"""Templates of features: from analyses and forms of words to the rows of Φ.
 
-Capitals do not count. What the lexicon says can be crossed: `pos×gender`, `pos*gender` and
-`posxgender` are the same.
+A template of the lexicon reads one field of each analysis (`gender` gives `Gender=Fem`). A crossed
+one reads several at once (`pos×gender` gives `pos=NOUN×Gender=Fem`); `pos*gender` and `posxgender`
+are the same, and capitals do not count. A template of the form is a function of the word alone. The
+value of a lexicon feature is the weight of the analyses that carry it: at most 1 for their union,
+their share of all for the weighted kind.
 
-A template of the lexicon reads one field of each analysis (`gender` gives `Gender=Fem`), a
-crossed one several at once (`pos×gender` gives `pos=NOUN×Gender=Fem`), a template of the form is
-a function of the word alone. The value of a lexicon feature is the weight of the
-analyses that carry it: at most 1 for their union, their share of all for the weighted kind.
-
-One that reads `letters` has nothing to say of unknown words, which have none yet.
+A template that reads `letters` has no feature of unknown words, which have no letters yet.
 """
 
 import re
@@ -29,16 +27,16 @@ from accord.pipeline.config.sections import FeaturiseParams
 TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
 OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
-OFTEN = 2  # times that training has a lemma, in any of its forms, which has a feature
-FREQUENT = 1_000_000  # so that the rarest reading of a word counts for its lemma
+OFTEN = 2  # occurrences in training, in any form, of a lemma that has a feature
+FREQUENT = 1_000_000  # a count with which even the rarest reading of a word counts
 SMALL = 31  # the largest of the small numbers: days of a month are among them
-VECTORS = "vectors"  # the dense features, and the one that says that there are none
+VECTORS = "vectors"  # the dense features, and the sparse one of words without a vector
 
 
 def chosen(params, names: Sequence[str] | None) -> list[str]:
-    """The templates of φ: all but those left out; leaving out one that is not there is a mistake.
+    """Return the templates of φ: all but those left out, which must be among them.
 
-    `names` are those of the lexicon's features; where they are not known, any name may be one.
+    `names` are those of the lexicon's features; None: any name may be one.
     """
     templates = [_parsed(template, names, "templates") for template in params.templates]
     fields = {name for template in templates for name in template.split("×")}
@@ -47,17 +45,17 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
         if name.lower().partition("=")[0] not in fields:
             valid = ", ".join(sorted(fields))
             raise AccordError(f"featurise.without: no template has '{name}'; there are {valid}")
-    return [each for each in templates if not {*each.split("×")} & left_out]
+    return [template for template in templates if not {*template.split("×")} & left_out]
 
 
 def of_analyses(templates: Sequence[str]) -> list[str]:
-    """The templates that read analyses, not the form or the vector of a word."""
+    """Return the templates that read analyses, not the form or the vector of a word."""
     parsed = [_parsed(template, None, "templates") for template in templates]
-    return [each for each in parsed if each not in TEMPLATES and not OF_MEANING.fullmatch(each)]
+    return [name for name in parsed if name not in TEMPLATES and not OF_MEANING.fullmatch(name)]
 
 
 def sides(params, names: Sequence[str] | None) -> tuple[Set[str], Set[str]]:
-    """The templates of ψ and of φ: all, or those that `read` and `predict` name."""
+    """Return the templates of ψ and of φ: all, or those that `read` and `predict` name."""
     every = chosen(params, names)
     if params.vectors and params.vectors.dimensions:
         every.append(VECTORS)
@@ -69,7 +67,7 @@ def _side(
 ) -> Set[str]:
     if named is None:
         return {*every}
-    side = {each if each == VECTORS else _parsed(each, names, key) for each in named}
+    side = {name if name == VECTORS else _parsed(name, names, key) for name in named}
     for template in sorted(side.difference(every)):
         raise AccordError(
             f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
@@ -83,16 +81,16 @@ def check(params, names: Sequence[str] | None) -> None:
     for key, side in zip(("read", "predict"), sides(params, names), strict=True):
         key = "templates" if getattr(params, key) is None else key
         expect(f"featurise.{key}", bool(side), "one or more that are not left out", "none")
-    needing = [each for each in templates if each.startswith("class-")]
-    if needing and params.vectors is None:
+    classes = [template for template in templates if template.startswith("class-")]
+    if classes and params.vectors is None:
         raise AccordError(
-            f"featurise.templates: {needing[0]} needs word vectors, such as "
+            f"featurise.templates: {classes[0]} needs word vectors, such as "
             f"featurise.vectors: {{source: spacy, dimensions: 0}}"
         )
 
 
 def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
-    """A template as φ names it; for an unknown one, an error names the nearest."""
+    """Return a template as φ names it; for an unknown one, an error names the nearest."""
     template = template.lower()
     if template in TEMPLATES or OF_MEANING.fullmatch(template):
         return template
@@ -113,7 +111,7 @@ def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
 
 
 def _parted_by_x(text: str, names: Set[str]) -> list[str] | None:
-    """The names in a text such as `genderxnumber`; None if it holds others."""
+    """Return the names in a text such as `genderxnumber`; None if it holds others."""
     if text in names:
         return [text]
     for place in (place for place, letter in enumerate(text) if letter == "x"):
@@ -132,9 +130,9 @@ def fill(
     analyses: pd.DataFrame,
     computed: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """The rows of all templates, sorted by word and feature, one row each.
+    """Return the rows of all templates, sorted by word and feature.
 
-    The rows of templates that need more than this, those of vectors and clusters, are handed in.
+    `computed` has the rows of templates of vectors and clusters.
     """
     end = types.index[types["form"] == END]
     unwritten = types.index[types["form"].map(is_unknown)]  # these have no letters yet
@@ -155,9 +153,9 @@ def fill(
 
 
 def features_of(word: str, chain: Lexicon) -> dict[str, float]:
-    """φ of one word by a chain of lexicons and the default templates, as for a rare word.
+    """Return φ of one word by a chain of lexicons and the default templates, as for a rare word.
 
-    Its lemmas are taken to be as frequent as lemmas that have a feature.
+    Its lemmas count as frequent, so that they have features.
     """
     types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
     filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
@@ -169,7 +167,7 @@ def _reads_letters(template: str) -> bool:
 
 
 def _left(table: pd.DataFrame, without: Sequence[str]) -> pd.DataFrame:
-    """The rows without the single features, such as `PronType=Art`, that are left out."""
+    """Return the rows without the single features, such as `PronType=Art`, that are left out."""
     left_out = {name.lower() for name in without if "=" in name}
     if not left_out:
         return table
@@ -181,7 +179,7 @@ def _left(table: pd.DataFrame, without: Sequence[str]) -> pd.DataFrame:
 
 
 def known_names(analyses: pd.DataFrame) -> list[str]:
-    """The names of the features that these analyses have, or others may have."""
+    """Return the names of the features that these analyses have, or others may have."""
     return sorted({*FEATURES, *feature_names(analyses["feats"].astype("category").cat.categories)})
 
 
@@ -203,22 +201,22 @@ def _of_analyses(template: str, names, params, types, analyses: pd.DataFrame) ->
 def _field(
     name: str, names: Sequence[str], params, types: pd.DataFrame, analyses: pd.DataFrame
 ) -> pd.Series:
-    """The feature that each analysis gives this template, null where it gives none."""
+    """Return the feature of each analysis by this template, null where it has none."""
     if name == "pos":
         return "pos=" + analyses["upos"].astype(str)
     if name == "source":
         return "source=" + analyses["source"].astype(str)
     if name == "lemma":
         return _lemma(params, types, analyses)
-    spelled = [each for each in names if each.lower() == name]
-    feature = f"{spelled[0]}=" + values_of(analyses["feats"], spelled[0])
-    for each in spelled[1:]:
-        feature = feature.fillna(f"{each}=" + values_of(analyses["feats"], each))
+    first, *others = (spelling for spelling in names if spelling.lower() == name)
+    feature = f"{first}=" + values_of(analyses["feats"], first)
+    for other in others:
+        feature = feature.fillna(f"{other}=" + values_of(analyses["feats"], other))
     return feature
 
 
 def values_of(feats: pd.Series, name: str) -> pd.Series:
-    """The value that a feature has in each of these strings, null where it has none."""
+    """Return the value of a feature in each of these strings, null where it has none."""
     distinct = feats.astype("category")
     pattern = rf"(?:^|\|){re.escape(name)}=([^|]+)"
     value = distinct.cat.categories.to_series().str.extract(pattern)[0]
@@ -226,9 +224,9 @@ def values_of(feats: pd.Series, name: str) -> pd.Series:
 
 
 def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
-    """A feature for each of the most frequent lemmas, by the training counts of their forms.
+    """Return a feature for each of the most frequent lemmas, by the counts of their forms.
 
-    The guesser says no lemma.
+    The guesser has no lemmas.
     """
     lemma = analyses["lemma"].astype("category")
     counts = types["count"].reindex(analyses["word"]).to_numpy() * analyses["weight"].to_numpy()
@@ -287,8 +285,7 @@ def shape(params, types: pd.DataFrame) -> pd.DataFrame:
 @TEMPLATES.register("number-class", letters=True)
 def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
     """The paper's example: small numbers, year-like numbers, and the size of any number."""
-    # `int` reads the digits of every script, as `\d` finds them.
-    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+    value = _numerals(types)
     small, year = value[value <= SMALL], value[(value >= 1000) & (value <= 2100)]
     return pd.concat(
         [
@@ -299,10 +296,15 @@ def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def _numerals(types: pd.DataFrame) -> pd.Series:
+    """Return the value of each word of digits; `int` reads those of every script, as does `\\d`."""
+    return types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+
+
 @TEMPLATES.register("number-falling", letters=True)
 def number_falling(params, types: pd.DataFrame) -> pd.DataFrame:
     """The paper's small numbers as a feature that falls: 1/(1 + n) for each number n up to 31."""
-    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+    value = _numerals(types)
     small = value[value <= SMALL]
     return rows(small.index, "number=falling", 1 / (1 + small.to_numpy()))
 
@@ -323,11 +325,11 @@ def frequency(params, types: pd.DataFrame) -> pd.DataFrame:
 
 
 COLUMNS = {"lemma": "lemma", "pos": "upos"}
-LIKELY = 0.5  # an analysis counts if it is so likely, as a share of the likeliest
+LIKELY = 0.5  # of the weight of the likeliest analysis; less likely ones do not count
 
 
 def factors_of(analyses: pd.DataFrame, words: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """A number for the factor of each word; 0 is END alone.
+    """Return a number for each factor of each word; 0 is END alone.
 
     An ambiguous word has one number for all its values: `noun or verb` is a part of speech of its
     own.
@@ -335,26 +337,25 @@ def factors_of(analyses: pd.DataFrame, words: int, names: Sequence[str]) -> dict
     weight = analyses["weight"]
     likeliest = weight.groupby(analyses["word"]).transform("max")
     likely = analyses[weight >= LIKELY * likeliest]
-    return {name: _numbers(likely["word"], _said(likely, name), words) for name in names}
+    return {name: _numbers(likely["word"], _values(likely, name), words) for name in names}
 
 
-def _said(analyses: pd.DataFrame, name: str) -> pd.Series:
+def _values(analyses: pd.DataFrame, name: str) -> pd.Series:
     if name in COLUMNS:
         return analyses[COLUMNS[name]].astype(str)
-    spelled = {each.lower(): each for each in known_names(analyses)}
-    if name not in spelled:
+    spelling = {known.lower(): known for known in known_names(analyses)}
+    if name not in spelling:
         raise AccordError(
             f"background.history: factored: expected factors among "
-            f"{', '.join([*COLUMNS, *spelled])}; found '{name}'"
+            f"{', '.join([*COLUMNS, *spelling])}; found '{name}'"
         )
-    return values_of(analyses["feats"], spelled[name]).fillna("")
+    return values_of(analyses["feats"], spelling[name]).fillna("")
 
 
-def _numbers(word: pd.Series, said: pd.Series, words: int) -> np.ndarray:
-    table = (
-        pd.DataFrame({"word": word, "said": said}).drop_duplicates().sort_values(["word", "said"])
-    )
-    together = table.groupby("word")["said"].agg("|".join).reindex(range(words), fill_value="")
+def _numbers(word: pd.Series, value: pd.Series, words: int) -> np.ndarray:
+    table = pd.DataFrame({"word": word, "value": value}).drop_duplicates()
+    of_word = table.sort_values(["word", "value"]).groupby("word")["value"]
+    together = of_word.agg("|".join).reindex(range(words), fill_value="")
     numbers = 1 + pd.factorize(together)[0]
     numbers[END_ID] = 0
     return numbers

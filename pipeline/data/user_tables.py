@@ -1,4 +1,4 @@
-"""A person's own tables: CSV, TSV, Parquet, Excel; a text is a table of its lines."""
+"""Read users' own tables: CSV, TSV, Parquet, Excel; a text is a table of its lines."""
 
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
@@ -14,26 +14,24 @@ from accord.pipeline.base.tables import EXCEL, PARQUET, TABLES
 
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"
-# What older programs wrote: on Windows a superset of Latin-1, on a Mac Mac Roman.
+# Encodings of older programs: on Windows a superset of Latin-1, on a Mac Mac Roman.
 WINDOWS, MAC = "cp1252", "mac_roman"
 OLD_ENCODINGS = {WINDOWS: "Windows-1252 (Latin-1)", MAC: "Mac Roman"}
 FRENCH_SIGNS = frozenset("àâçèéêëîïôùûœÀÇÉ’«»…–—")
 
 
 def read_table(path: Path, column: str) -> pd.DataFrame:
-    """The table of a file, its columns as they are written; a text is a table of its lines."""
+    """Read the table of a file, its columns as they are written."""
     if kind(path) in NO_TEXTS:
         raise AccordError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
-    if kind(path) == PARQUET:
-        return _parquet(path)
-    if kind(path) == EXCEL:
-        return _excel(path)
+    if kind(path) in READERS:
+        return _read_binary(path)
     encoding = _encoding(path)
     _check_line_ends(path, encoding)
     if kind(path) not in TABLES:
         text = (line.removeprefix("\ufeff").strip() for line in lines(path, encoding))
-        found = [each for each in enumerate(text, start=1) if each[1]]
-        return pd.DataFrame(found, columns=["line", column])
+        numbered = [(number, line) for number, line in enumerate(text, start=1) if line]
+        return pd.DataFrame(numbered, columns=["line", column])
     rows = list(table_rows(path, SEPARATORS, encoding))
     if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
         raise AccordError("\n".join(faults))
@@ -48,19 +46,19 @@ def read_table(path: Path, column: str) -> pd.DataFrame:
 
 
 def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
-    """The lines between rows that hold nothing; a row may take several lines."""
-    found, done = [], rows[0][0]
+    """Return the empty lines between rows; a row may take several lines."""
+    empty, last = [], rows[0][0]
     for line, row in rows[1:]:
         first = line - sum(cell.count("\n") for cell in row.values())
-        found += range(done + 1, first)
-        done = line
-    return found
+        empty += range(last + 1, first)
+        last = line
+    return empty
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8, or the older encoding in which a file that is not UTF-8 has most French signs.
+    """Return UTF-8, or the older encoding in which a file has the most French signs.
 
-    Every byte means something in Mac Roman, so a file without such signs is not taken for that.
+    Every byte is a character in Mac Roman, so a file without such signs is not read as that.
     """
     with path.open("rb") as file:
         if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
@@ -81,7 +79,7 @@ def _encoding(path: Path) -> str:
 
 
 def _french_signs(path: Path, encoding: str) -> int:
-    """How many a file has in an encoding; −1 if some of its bytes mean nothing there."""
+    """Count the French signs of a file in an encoding; −1 if it cannot be decoded."""
     try:
         return sum(sign in FRENCH_SIGNS for line in lines(path, encoding) for sign in line)
     except CorpusError:
@@ -97,26 +95,24 @@ def _check_line_ends(path: Path, encoding: str) -> None:
         )
 
 
-def _excel(path: Path) -> pd.DataFrame:
-    """The first sheet of a workbook."""
-    try:
-        return pd.read_excel(path)
-    except ImportError:
-        raise AccordError(
-            f"{path}: `pip install 'accord-lm[excel]'` brings what reads it"
-        ) from None
-    except Exception as error:  # which is anything if the file is damaged
-        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
-            raise
-        raise AccordError(f"{path}: expected a workbook of Excel; {error}") from None
-
-
 def _parquet(path: Path) -> pd.DataFrame:
+    table = parquet.read_table(path)
+    table.validate(full=True)
+    return table.to_pandas()
+
+
+READERS = {PARQUET: (_parquet, "a table in Parquet"), EXCEL: (pd.read_excel, "a workbook of Excel")}
+
+
+def _read_binary(path: Path) -> pd.DataFrame:
+    """Read a table in Parquet, or the first sheet of a workbook."""
+    read, expected = READERS[kind(path)]
     try:
-        table = parquet.read_table(path)
-        table.validate(full=True)
-        return table.to_pandas()
+        return read(path)
+    except ImportError:
+        how = "`pip install 'accord-lm[excel]'` brings what reads it"
+        raise AccordError(f"{path}: {how}") from None
     except Exception as error:  # which is anything if the file is damaged
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
-        raise AccordError(f"{path}: expected a table in Parquet; {error}") from None
+        raise AccordError(f"{path}: expected {expected}; {error}") from None

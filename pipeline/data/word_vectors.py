@@ -1,4 +1,4 @@
-"""Vectors of words, classes of words, their letters.
+"""Vectors, classes and letters of words.
 
     v(x) = s·P·(u(x) − ū)
 
@@ -28,7 +28,7 @@ from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.templates import VECTORS
 
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
-ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits
+ROUNDING = 1e-12  # of the largest number: smaller differences are those of rounding the mean
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class WordVectors:
 
 
 def files(source: str) -> list[Path]:
-    """The files of a source."""
+    """Return the files of a source."""
     if source == SPACY:
         folder = folder_of("spacy-vectors")
         return [folder / "vectors", folder / "key2row"]
@@ -56,14 +56,14 @@ def files(source: str) -> list[Path]:
 
 
 def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
-    """The vectors of a source that the words of a table have."""
-    spelled = spellings(types, analyses)
-    found = _read(files(source), sorted({*spelled.to_numpy().ravel()} - {None}))
+    """Return the vectors of the words of a table, from a source."""
+    table = spellings(types, analyses)
+    file = _read(files(source), sorted({*table.to_numpy().ravel()} - {None}))
     row = pd.Series(-1, index=types.index)
-    for column in spelled:  # the first spelling that has a vector is the word's
-        row = row.where(row >= 0, spelled[column].map(found.row).fillna(-1).astype(int))
+    for column in table:  # the first spelling that has a vector is the word's
+        row = row.where(row >= 0, table[column].map(file.row).fillna(-1).astype(int))
     used, number = np.unique(row, return_inverse=True)
-    rows = found.matrix[used[used >= 0]]
+    rows = file.matrix[used[used >= 0]]
     zero = np.zeros((1, rows.shape[1]), np.float32)
     return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
 
@@ -79,7 +79,7 @@ def _read(paths: list[Path], wanted: list[str]) -> vectors.VectorFile:
 
 
 def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
-    """The spellings in which a word is looked up, in order; special words have none."""
+    """Return the spellings in which a word is looked up, in order; special words have none."""
     form = types["form"].mask(types["form"].map(is_special))
     capitals = form.map(_capitalised, na_action="ignore")
     if "written" in types:
@@ -92,18 +92,18 @@ def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_name(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
-    """Which words the lexicon takes for proper names more than for others."""
+    """Return which words are proper names in most of their analyses."""
     weight = analyses["weight"].where(analyses["upos"] == "PROPN", -analyses["weight"])
     return weight.groupby(analyses["word"]).sum().reindex(types.index, fill_value=0) > 0
 
 
 def _capitalised(form: str) -> str:
-    """`Jean-Paul`, of jean-paul."""
+    """Write jean-paul as `Jean-Paul`."""
     return "-".join(part.capitalize() for part in form.split("-"))
 
 
 def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
-    """The vectors in their first principal components over words, scaled; the first stays zero."""
+    """Return the vectors in their first principal components, scaled; the first stays zero."""
     rows = found.vectors[1:].astype(np.float64)
     words = np.bincount(found.row, minlength=len(found.vectors))[1:]
     if not 0 < dimensions <= min(rows.shape):
@@ -126,7 +126,7 @@ def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
 
 
 def _find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
-    """The vectors of a source; a message says how many words have one."""
+    """Return the vectors of a source; a message says how many words have one."""
     found = find(source, types, analyses)
     words, tokens = _coverage(found, types)
     say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
@@ -136,7 +136,7 @@ def _find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVecto
 def rows(
     params, templates: Sequence[str], types: pd.DataFrame, analyses: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
-    """The sparse rows of each template that is made of vectors, and the dense features."""
+    """Return the sparse rows of each template of vectors, and the dense features."""
     found = _find(params.vectors.source, types, analyses)
     mean = params.vectors.unknown == "mean" and "unknown" in types
     features, dense = {}, None
@@ -148,11 +148,12 @@ def rows(
         features[VECTORS] = pd.Series("vector=none", index=types.index).mask(found.row > 0)
         dense = WordVectors(reduced(found, params.vectors.dimensions), found.row)
         dense = _with_means(dense, types) if mean else dense
-    return {name: _rows(each, types, mean, params.steps) for name, each in features.items()}, dense
+    rows = {name: _rows(col, types, mean, params.steps) for name, col in features.items()}
+    return rows, dense
 
 
 def dense_rows(params: VectorParams, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
-    """The dense features alone, of a closed vocabulary, where no word is unknown."""
+    """Return the dense features alone, of a closed vocabulary, where no word is unknown."""
     found = _find(params.source, types, analyses)
     return WordVectors(reduced(found, params.dimensions), found.row)
 
@@ -162,12 +163,12 @@ def dense_names(dense: WordVectors) -> list[str]:
 
 
 def is_dense(name: str) -> bool:
-    """Whether a feature of this name is a dense one."""
+    """Return whether a feature of this name is a dense one."""
     return name.startswith("vector[")
 
 
 def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
-    """The shares of words, and of words as often as they were counted, that have a vector."""
+    """Return the shares of words, and of their uses, that have a vector."""
     real = ~types["form"].map(is_special).to_numpy()
     counts = np.where(real, types["count"], 0)
     has_one = found.row > 0
@@ -175,13 +176,13 @@ def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
 
 
 def _classes(found: WordVectors, classes: int) -> pd.Series:
-    """The class of each word's vector by k-means, or none."""
+    """Return the class of each word's vector by k-means, or none."""
     number = kmeans(found.vectors[1:], classes)
     return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[found.row])
 
 
 def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd.DataFrame:
-    """A row for the feature of each word; an unknown word has the shares of its class."""
+    """Return a row for the feature of each word; an unknown word has the shares of its class."""
     table = pd.DataFrame({"word": types.index, "feature": feature, "value": 1.0}).dropna()
     if not mean:
         return table
@@ -190,8 +191,8 @@ def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd
     shares = shares.groupby(["word", "feature"])["value"].sum().reset_index()
     shares["value"] /= shares["word"].map(read_as.value_counts())
     shares["value"] = (shares["value"] * steps).round() / steps
-    own = table[~table["word"].isin(read_as)]
-    return pd.concat([own, shares[shares["value"] > 0]], ignore_index=True)
+    others = table[~table["word"].isin(read_as)]
+    return pd.concat([others, shares[shares["value"] > 0]], ignore_index=True)
 
 
 def _with_means(dense: WordVectors, types: pd.DataFrame) -> WordVectors:
@@ -204,34 +205,34 @@ def _with_means(dense: WordVectors, types: pd.DataFrame) -> WordVectors:
 
 
 def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:
-    """The class of each word, from 0; the words seen less than twice are in it as one word.
+    """Return the class of each word, from 0; words seen less than twice count as one word.
 
-    So those that were not seen have a class whose words do occur.
+    So unseen words have a class with words that occur.
     """
     merged = np.arange(len(counts))
     merged[counts < 2] = np.argmax(counts < 2)
     text = Sentences(merged[text.ids], text.lengths)
     mass = np.bincount(text.ids, minlength=len(counts))
     if by == "neighbours":  # words that occur between the same words
-        found = exchange_clusters(text, len(mass), classes)
+        cluster = exchange_clusters(text, len(mass), classes)
     elif by == "frequency":  # as much of all √mass in each (Mikolov et al. 2011)
-        found = _cut(mass, np.sqrt(mass), classes)
+        cluster = _cut(mass, np.sqrt(mass), classes)
     else:  # as many words in each: the two levels of a balanced tree
-        found = _cut(mass, mass > 0, classes)
-    return np.unique(found[merged], return_inverse=True)[1]
+        cluster = _cut(mass, mass > 0, classes)
+    return np.unique(cluster[merged], return_inverse=True)[1]
 
 
 def _cut(mass: np.ndarray, share: np.ndarray, classes: int) -> np.ndarray:
-    """Words by falling mass, cut where their shares have summed up to the next class."""
+    """Cut words by falling mass where their shares have summed up to the next class."""
     order = np.argsort(-mass, kind="stable")
-    before = np.cumsum(share[order]) - share[order]
+    starts = np.cumsum(share[order]) - share[order]
     of_word = np.empty(len(mass), np.int64)
-    of_word[order] = np.minimum(before / share.sum() * classes, classes - 1)
+    of_word[order] = np.minimum(starts / share.sum() * classes, classes - 1)
     return of_word
 
 
 def clusters_of(types: pd.DataFrame, path: Path, classes: int) -> np.ndarray:
-    """The class of each known word by the words beside it in a file of sentences' words."""
+    """Return the class of each known word by its neighbours in a table of sentences' words."""
     known = pd.Index(types["form"])
     ids, lengths = [], []
     for batch in batches(path):
@@ -243,12 +244,12 @@ def clusters_of(types: pd.DataFrame, path: Path, classes: int) -> np.ndarray:
     return word_classes(text, types["count"].to_numpy(), classes, "neighbours")
 
 
-LONGEST = 32  # letters of a word that are kept: of a longer one the last, which say its grammar
+LONGEST = 32  # letters of a word that are kept: of a longer one the last, which show its grammar
 BEGIN, END = "<word>", "</word>"  # longer than any letter, hence none
 
 
 def spelled(forms: Sequence[str]) -> np.ndarray:
-    """The letters of each word by number (V × L), between its begin and its end; 0 after it.
+    """Return the letters of each word by number (V × L), between begin and end; 0 after it.
 
     A special word is written with one symbol, which no other has.
     """
@@ -265,7 +266,7 @@ PASSES = 8  # at most
 
 
 def exchange_clusters(sentences: Sentences, words: int, classes: int) -> np.ndarray:
-    """The class of each of the `words` ids: from 0 for words of the text, `classes` for others.
+    """Return the class of each of the `words` ids: from 0; `classes` for words not in the text.
 
     Maximises the mutual information of neighbouring words' classes: with N(c, d) counting how
     often class d follows class c, and f(n) = n log n,
@@ -291,8 +292,8 @@ def exchange_clusters(sentences: Sentences, words: int, classes: int) -> np.ndar
 class _Exchange:
     """The class of each word, and how often classes meet.
 
-    `pairs` holds N(c, d) by rows c and, below, the same by rows d: whatever side a neighbour
-    stands on, the row of its class has the counts with every class that a word may move to.
+    `pairs` holds N(c, d) by rows c and, below, by rows d: the row of a neighbour's class, on either
+    side, has the counts with every class that a word may move to.
     """
 
     def __init__(self, ids: np.ndarray, of_word: np.ndarray, counts: np.ndarray, classes: int):
@@ -303,17 +304,17 @@ class _Exchange:
         self._keep_neighbours(ids)
 
     def _keep_neighbours(self, ids: np.ndarray) -> None:
-        """For each word, those before it and those after it, with counts; itself apart."""
+        """Keep for each word its left and right neighbours with counts; repetitions apart."""
         words = len(self.of_word)
         bigrams, count = np.unique(np.roll(ids, 1) * words + ids, return_counts=True)
-        before, after = np.divmod(bigrams, words)
-        same = before == after
-        self.doubled = np.bincount(before[same], count[same], minlength=words)
-        before, after, count = before[~same], after[~same], count[~same]
-        word = np.concatenate([after, before])
+        left, right = np.divmod(bigrams, words)
+        same = left == right
+        self.doubled = np.bincount(left[same], count[same], minlength=words)
+        left, right, count = left[~same], right[~same], count[~same]
+        word = np.concatenate([right, left])
         order = np.argsort(word, kind="stable")
-        self.neighbour = np.concatenate([before, after])[order]
-        self.side = np.repeat([0, self.classes], len(before))[order]
+        self.neighbour = np.concatenate([left, right])[order]
+        self.side = np.repeat([0, self.classes], len(left))[order]
         self.times = np.concatenate([count, count])[order].astype(float)
         self.starts = np.searchsorted(word[order], np.arange(words + 1)).tolist()
 
@@ -333,15 +334,15 @@ class _Exchange:
         return best != here
 
     def _gain(self, rows: np.ndarray, met: np.ndarray, doubled: float, count: int) -> np.ndarray:
-        """The gain of F for each class that the word, once taken out, may move to."""
+        """Return the gain of F for each class that the word, once taken out, may move to."""
         pairs = self.pairs[rows]
         gain = (_f(pairs + met[rows, None]) - _f(pairs)).sum(axis=0)
         gain -= 2 * (_f(self.sizes + count) - _f(self.sizes))
-        before, after = met[: self.classes], met[self.classes :]
-        if doubled or (before * after).any():  # N(c, c) grows by all three at once
-            own = self.pairs.diagonal()
-            gain += _f(own + before + after + doubled) + _f(own)
-            gain -= _f(own + before) + _f(own + after)
+        left, right = met[: self.classes], met[self.classes :]
+        if doubled or (left * right).any():  # N(c, c) grows by all three at once
+            inner = self.pairs.diagonal()
+            gain += _f(inner + left + right + doubled) + _f(inner)
+            gain -= _f(inner + left) + _f(inner + right)
         return gain
 
     def _add(self, to: int, rows: np.ndarray, met: np.ndarray, doubled: float, count: int) -> None:
@@ -356,11 +357,11 @@ class _Exchange:
 
 
 def _pairs(following: np.ndarray, classes: int) -> np.ndarray:
-    """N(c, d) of a text in classes; END, its last, stands before its first."""
+    """Return N(c, d) of a text in classes; END, its last, stands before its first."""
     flat = np.roll(following, 1) * classes + following
     return np.bincount(flat, minlength=classes**2).reshape(classes, classes).astype(float)
 
 
 def _f(n: np.ndarray) -> np.ndarray:
-    """n log n, of whole numbers."""
+    """Return n log n of whole numbers."""
     return n * np.log(np.maximum(n, 1))

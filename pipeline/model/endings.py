@@ -20,8 +20,7 @@ from accord.lexicon.guesser import LONGEST, Guesser
 from accord.models.common.arrays import load_arrays, narrow, save_arrays
 from accord.models.common.files import load_json
 from accord.pipeline.base.names import CHAIN, END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
-from accord.pipeline.data.unknown_words import UnknownClasses
-from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.data.vocabulary import UnknownClasses, Vocabulary
 from accord.pipeline.model.words import (
     ANALYSES,
     WORDS,

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from accord.models.composed import Backward
     from accord.models.log_linear import Described
     from accord.pipeline.data.subwords import Speller
-    from accord.pipeline.data.unknown_words import UnknownClasses
+    from accord.pipeline.data.vocabulary import UnknownClasses
 
 ABOUT_B = "about.json"  # of the stage `background`: the kind of b and its settings
 FEATURES = "features.npz"

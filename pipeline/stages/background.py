@@ -34,12 +34,14 @@ RAREST = 0.01  # per million: frequency of a word that the lexicon of frequencie
 
 def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
-    group, share = _groups(params, inputs, types), types["share"].to_numpy(np.float64)
+    signature = Features.load(inputs["featurise"] / "phi.npz").signature
+    counts, share = (types[name].to_numpy(np.float64) for name in ("count", "share"))
+    unknown = types["unknown"].to_numpy() if "unknown" in types else np.zeros(len(types), int)
+    group = groups_of(params.share, types["count"].to_numpy(), signature, unknown)
     if START in inputs and "unknown" in types:
         np.save(out / "share.npy", share)
         _adapt(params, open_folder(inputs[START]), types, out)
         return
-    counts = types["count"].to_numpy(np.float64)
     share = share * _frequency(params, types)
     kind, _ = parted(params.kind)
     if kind == "uniform":
@@ -55,8 +57,8 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     history, settings = parted(params.history)
     if kind == "ngram" and history == "factored":
         analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
-        found = factors_of(analyses, len(types), settings["factors"].split())
-        np.savez(out / "factors.npz", **found)
+        factors = factors_of(analyses, len(types), settings["factors"].split())
+        np.savez(out / "factors.npz", **factors)
     if prepare := BACKGROUNDS.about(kind, "prepare"):
         about |= imported(prepare)(params, types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
@@ -66,25 +68,17 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         _learn_spelling(params, types, out)
 
 
-def _groups(params: BackgroundParams, inputs: Inputs, types: pd.DataFrame) -> np.ndarray:
-    """The groups in which seen words leave mass to unseen ones."""
-    counts = types["count"].to_numpy()
-    signature = Features.load(inputs["featurise"] / "phi.npz").signature
-    unknown = types["unknown"].to_numpy() if "unknown" in types else np.zeros_like(counts)
-    return groups_of(params.share, counts, signature, unknown)
-
-
 def _about(params: BackgroundParams) -> dict[str, Any]:
-    """The settings that training needs."""
-    told = ("kind", "share", "order", "smoothing", "history", "pretraining")
-    return {name: getattr(params, name) for name in told}
+    """Return the settings that training needs."""
+    names = ("kind", "share", "order", "smoothing", "history", "pretraining")
+    return {name: getattr(params, name) for name in names}
 
 
 def _adapt(params: BackgroundParams, start: ModelFolder, types: pd.DataFrame, out: Path) -> None:
     """Write b and spelling of the initial checkpoint, adapted to the training text.
 
     A closed vocabulary has a b of its own instead: most of its unseen words are in the test, so
-    that they are likelier than the checkpoint takes them to be.
+    that they are likelier than in the checkpoint.
     """
     counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
     np.save(out / "b.npy", adapted(start.mass(), counts, read_as))
@@ -102,7 +96,7 @@ def _adapt(params: BackgroundParams, start: ModelFolder, types: pd.DataFrame, ou
 
 
 def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | float:
-    """The weights by which unseen words share the mass of their group."""
+    """Return the weights by which unseen words share the mass of their group."""
     if params.unseen == "alike":
         return 1.0
     if "frequency" not in types:

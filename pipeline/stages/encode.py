@@ -1,8 +1,7 @@
 """Stage `encode`: words become ids in memory-mapped arrays, each sentence closed by its end."""
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,11 +29,12 @@ from accord.pipeline.config.sections import EncodeParams
 from accord.pipeline.data.encoded import (
     DOCUMENTS,
     NUMBERS,
-    PARTS,
-    SIZES,
-    VALUES,
     read_forms,
     read_sentences,
+    save_forms,
+    save_parts,
+    save_sizes,
+    save_values,
 )
 from accord.pipeline.data.subwords import Speller
 from accord.pipeline.data.vocabulary import Vocabulary
@@ -56,70 +56,73 @@ def shard(params: EncodeParams, inputs: Inputs, piece: Ranges, out: Path) -> Non
             for batch in batches(inputs["tokenise"] / f"{split}.arrow", range(*chosen)):
                 types = batch["words"].flatten().dictionary_encode()
                 forms = types.dictionary.to_pylist()
-                own = np.array([number.setdefault(form, len(number)) for form in forms], np.int32)
-                own[types.indices.to_numpy()].tofile(file)
-        _write_forms(number, split, out)
+                numbers = [number.setdefault(form, len(number)) for form in forms]
+                np.array(numbers, np.int32)[types.indices.to_numpy()].tofile(file)
+        save_forms([*number], out, split)
 
 
 def compute(params: EncodeParams, inputs: Inputs, out: Path, shards: Sequence[Path] = ()) -> None:
-    if shards:
-        _encode(params, inputs, out, shards)
-        return
-    with TemporaryDirectory(dir=out) as folder:
-        [whole] = pieces(params, inputs, 1)
-        shard(params, inputs, whole, Path(folder))
-        _encode(params, inputs, out, [Path(folder)])
-
-
-def _encode(params: EncodeParams, inputs: Inputs, out: Path, shards: Sequence[Path]) -> None:
-    """Give the words of all shards their ids."""
-    known = read_vocabulary(inputs["analyse"])
+    vocabulary = read_vocabulary(inputs["analyse"])
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     texts = splits(inputs["tokenise"])
-    read_as = {"train": _as_trained(types)}
-    labels = label_values(texts[split] for split in ("train", PRETRAINING) if split in texts)
-    if labels:
-        (out / VALUES).write_text(json.dumps(labels, ensure_ascii=False), encoding="utf-8")
-    about, seen = {}, None
-    for split, path in texts.items():
-        text = Words(split, shards)
-        seen = seen or text.number.keys()  # the training text comes first
-        about[split] = _encode_split(path, text, known, seen, out, read_as.get(split), labels)
-    (out / SIZES).write_text(json.dumps(about, indent=1))
+    suites = {path: pd.read_parquet(path) for path in inputs["analyse"].glob("*.suite.parquet")}
+    with TemporaryDirectory(dir=out) as folder:
+        if not shards:
+            [whole] = pieces(params, inputs, 1)
+            shard(params, inputs, whole, Path(folder))
+        _encode_splits(vocabulary, types, texts, shards or [Path(folder)], out)
     speller = None if params.merges is None else _speller(types, params.merges)
     if speller:
         speller.save(out)
         for split in texts:
             speller.subwords(read_forms(out, split).forms).save(out, split)
-        np.save(out / COUNTS, _subword_counts(out))
+        written, lengths = read_forms(out, "train"), load_array(out / "train.lengths.npy")
+        text = Sentences(written.positions, lengths)
+        np.save(out / COUNTS, written.subwords.count(text, count_subwords(out)))
     if params.classes:
         text, counts = read_sentences(out, "train"), types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
-    for path in inputs["analyse"].glob("*.suite.parquet"):
-        pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
-        suite = encode_suite(pairs, known)
+    for path, rows in suites.items():
+        pairs = [Pair(*row) for row in rows.itertuples(index=False)]
+        suite = encode_suite(pairs, vocabulary)
         suite.save(out / path.with_suffix(".npz").name)
         if speller:
-            speller.subwords(suite.forms.tolist()).save(
-                out, path.name.removesuffix(".suite.parquet")
-            )
+            name = path.name.removesuffix(".suite.parquet")
+            speller.subwords(suite.forms.tolist()).save(out, name)
         unknown = (~suite.known).sum()
-        said = (
-            f", {unknown:,} not judged (unknown words, or two equal sentences)" if unknown else ""
-        )
-        say(f"encode: {path.stem} has {len(pairs):,} pairs{said}")
+        left = f", {unknown:,} not judged (unknown words, or two equal sentences)"
+        say(f"encode: {path.stem} has {len(pairs):,} pairs{left if unknown else ''}")
+
+
+def _encode_splits(
+    vocabulary: Vocabulary,
+    types: pd.DataFrame,
+    texts: Mapping[str, Path],
+    shards: Sequence[Path],
+    out: Path,
+) -> None:
+    """Give the words of all shards their ids."""
+    labels = label_values(texts[split] for split in ("train", PRETRAINING) if split in texts)
+    if labels:
+        save_values(labels, out)
+    sizes, seen = {}, None
+    for split, path in texts.items():
+        words = Words(split, shards)
+        seen = seen or words.number.keys()  # the training text comes first
+        forms = [*words.number]
+        ids = vocabulary.ids(forms)
+        if split == "train":  # which reads a word seen once as unknown
+            ids = np.where(read_as_unknown(types), types.get("unknown", 0), types.index)[ids]
+        is_new = np.array([form not in seen for form in forms], np.bool_)
+        sizes[split] = _encode_split(path, words, ids, is_new, labels, out)
+        save_forms(forms, out, split)
+    save_sizes(sizes, out)
 
 
 def _speller(types: pd.DataFrame, merges: int) -> Speller:
-    """Learned from the words that are counted."""
+    """Learn a speller from the words that are counted."""
     counted = types[(types["count"] > 0) & ~types["form"].map(is_special)]
     return Speller.learn(dict(zip(counted["form"], counted["count"], strict=True)), merges)
-
-
-def _subword_counts(folder: Path) -> np.ndarray:
-    forms = read_forms(folder, "train")
-    text = Sentences(forms.positions, load_array(folder / "train.lengths.npy"))
-    return forms.subwords.count(text, count_subwords(folder))
 
 
 class Words:
@@ -132,19 +135,19 @@ class Words:
         for folder in shards:
             if (folder / f"{split}.words").exists():
                 forms = load_json(folder / f"{split}.forms.json", list)
-                own = np.array([self.number.setdefault(each, len(self.number)) for each in forms])
-                self._shards.append((folder / f"{split}.words", own.astype(np.int32)))
+                numbers = [self.number.setdefault(form, len(self.number)) for form in forms]
+                self._shards.append((folder / f"{split}.words", np.array(numbers, np.int32)))
         if END in self.number:
             raise AccordError(f"the text holds '{END}', which stands for a sentence's end")
 
     def take(self, count: int) -> np.ndarray:
-        """The next words; none of the batches is in two shards."""
+        """Return the next words; none of the batches is in two shards."""
         while self._shards:
             path, numbers = self._shards[0]
-            found = np.fromfile(path, np.int32, count, offset=self._offset)
-            if len(found) == count:
-                self._offset += found.nbytes
-                return numbers[found]
+            words = np.fromfile(path, np.int32, count, offset=self._offset)
+            if len(words) == count:
+                self._offset += words.nbytes
+                return numbers[words]
             del self._shards[0]
             self._offset = 0
         raise AccordError(f"expected {count} more words in the shards, found none")
@@ -153,17 +156,13 @@ class Words:
 def _encode_split(
     path: Path,
     text: Words,
-    known: Vocabulary,
-    seen: Set[str],
-    out: Path,
-    read_as: np.ndarray | None,
+    id_of_form: np.ndarray,
+    is_new: np.ndarray,
     values: Mapping[str, Sequence[str]],
+    out: Path,
 ) -> dict[str, int]:
     """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
-    forms = [*text.number]
-    found = known.ids(forms) if read_as is None else read_as[known.ids(forms)]
-    new = np.array([form not in seen for form in forms], np.bool_)
     parts, labels, documents = [], [], DocumentNumbers()
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
@@ -174,9 +173,9 @@ def _encode_split(
         for batch in batches(path):
             words, sizes = batch["words"].flatten(), batch["words"].value_lengths().to_numpy()
             numbers = text.take(len(words))
-            ids.append(_with_ends(found[numbers], sizes, END_ID))
+            ids.append(_with_ends(id_of_form[numbers], sizes, END_ID))
             form.append(_with_ends(numbers, sizes, -1))
-            unseen.append(_with_ends(new[numbers], sizes, False))
+            unseen.append(_with_ends(is_new[numbers], sizes, False))
             lengths.append(sizes + 1)
             if "part" in batch.schema.names:
                 parts.append(batch["part"])
@@ -188,9 +187,9 @@ def _encode_split(
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
             about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
-    _write_forms(forms, path.stem, out)
     if parts:
-        _save_parts(pa.chunked_array(parts), out / f"{path.stem}{PARTS}")
+        encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
+        save_parts(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), out, path.stem)
     if labels:
         np.save(out / f"{path.stem}{NUMBERS}", np.concatenate(labels))
     if documents.has_long:
@@ -198,42 +197,26 @@ def _encode_split(
     return dict(about)
 
 
-def _write_forms(forms: Iterable[str], split: str, out: Path) -> None:
-    text = json.dumps([*forms], ensure_ascii=False)
-    (out / f"{split}.forms.json").write_text(text, encoding="utf-8")
-
-
 class DocumentNumbers:
-    """The number of each sentence's document; neighbours in the same one have the same number."""
+    """The number of each sentence's document, the same for neighbours of one document."""
 
     def __init__(self):
         self.numbers: list[int] = []
         self.has_long = False  # whether a document has several sentences
-        self._before: tuple | None = None  # source and document of the last sentence
+        self._last: tuple | None = None  # source and document of the last sentence
 
     def add(self, batch: pa.RecordBatch) -> None:
         names = batch["document"].to_pylist()
         has_parts = "part" in batch.schema.names
         parts = batch["part"].to_pylist() if has_parts else [None] * len(names)
         for name, part in zip(names, parts, strict=True):
-            goes_on = name is not None and (part, name) == self._before
-            last = self.numbers[-1] if self.numbers else -1
-            self.numbers.append(last if goes_on else last + 1)
-            self.has_long |= goes_on
-            self._before = part, name
-
-
-def _save_parts(parts: pa.ChunkedArray, path: Path) -> None:
-    encoded = parts.combine_chunks().dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    np.savez(path, names=np.array(names), part=encoded.indices.to_numpy().astype(np.int16))
-
-
-def _as_trained(types: pd.DataFrame) -> np.ndarray:
-    """The word that training reads for each: one seen once is read as unknown."""
-    return np.where(read_as_unknown(types), types.get("unknown", 0), types.index)
+            is_same = name is not None and (part, name) == self._last
+            number = self.numbers[-1] if self.numbers else -1
+            self.numbers.append(number if is_same else number + 1)
+            self.has_long |= is_same
+            self._last = part, name
 
 
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
-    """One value per word of all sentences in a row, and that of its end after each."""
+    """Insert the value of the end after each sentence."""
     return np.insert(values, np.cumsum(lengths), end)

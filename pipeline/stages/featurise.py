@@ -1,6 +1,6 @@
 """Stage `featurise`: analyses become Φ, a row of features for every known word.
 
-Most features are sparse. Where there are word vectors, a few dense ones follow them in number.
+Most features are sparse. With word vectors, a few dense ones follow them.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from accord.models.common.weights import save_tensors
 from accord.models.fine_tuning import of_words, rows_by_name, with_own_features
@@ -31,14 +32,15 @@ from accord.pipeline.data.word_vectors import (
 )
 from accord.pipeline.model.folder import ModelFolder, open_folder
 
-OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
+OWN_FEATURE = 3  # occurrences in a text after which a word gets a feature of its own
 
 
 def compute(params: FeaturiseParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     if START in inputs:
-        built = _extend(params, open_folder(inputs[START]), types, analyses, out)
+        built, weights = _extend(params, open_folder(inputs[START]), types, analyses)
+        save_tensors(weights, out / START_WEIGHTS)
     else:
         built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
     built.phi.save(out / "phi.npz")
@@ -70,7 +72,7 @@ def build(
     analyses: pd.DataFrame,
     training: Path | None = None,
 ) -> Built:
-    """Φ and Ψ of the words of a table; clusters are of the training text."""
+    """Return Φ and Ψ of the words of a table; clusters are of the training text."""
     names = known_names(analyses)
     check(params, names)
     templates = chosen(params, names)
@@ -85,19 +87,19 @@ def build(
     table = fill(params, types, analyses, computed)
     for template in sorted({*templates} - {*table["template"]}):
         say(f"featurise: no word has a feature of the template '{template}'")
-    of_table = table["feature"].cat.categories.tolist()
-    of_dense = dense_names(dense) if dense else []
+    sparse = table["feature"].cat.categories.tolist()
+    names_of_dense = dense_names(dense) if dense else []
 
-    def of(side: Set[str]) -> Features:
-        """The features of some templates; those of others keep their numbers in it."""
+    def select(side: Set[str]) -> Features:
+        """Return the features of some templates; those of others keep their numbers."""
         rows = table[table["template"].isin({END, *side})]
         if VECTORS in side or not dense:
-            return _features(rows, len(of_table), len(types), dense)
-        return _features(rows, len(of_table) + len(of_dense), len(types))
+            return _features(rows, len(sparse), len(types), dense)
+        return _features(rows, len(sparse) + len(names_of_dense), len(types))
 
     read, predicted = sides(params, names)
-    psi = of(read) if read != predicted else None
-    return Built(of(predicted), psi, [*of_table, *of_dense])
+    psi = select(read) if read != predicted else None
+    return Built(select(predicted), psi, [*sparse, *names_of_dense])
 
 
 def _extend(
@@ -105,25 +107,21 @@ def _extend(
     start: ModelFolder,
     types: pd.DataFrame,
     analyses: pd.DataFrame,
-    out: Path,
-) -> Built:
-    """Return Φ and Ψ of the initial checkpoint for the known words, and write its weights.
+) -> tuple[Built, dict[str, Tensor]]:
+    """Return Φ and Ψ of the initial checkpoint for the known words, and its weights.
 
     New words have the rows of their classes. A word that the text has often enough, and that has no
     feature of its own, has one more. A checkpoint without vectors may be given some. Weights of new
     features are zero before training.
     """
-    before, phi, psi = start.feature_names, start.phi, start.psi
-    of_form = "form=" + types["form"]
-    own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
-    words = np.flatnonzero(own)
-    first = sum(not is_dense(name) for name in before)  # the dense ones come last
-    names = [*before[:first], *of_form[own], *before[first:]]
+    former, identity = start.feature_names, "form=" + types["form"]
+    is_own = (types["count"] >= OWN_FEATURE) & ~identity.isin(former) & (NOT_TOP in former)
+    words = np.flatnonzero(is_own)
+    first = sum(not is_dense(name) for name in former)  # the dense ones come last
+    names = [*former[:first], *identity[is_own], *former[first:]]
     dense = word_vectors.dense_rows(params.vectors, types, analyses) if params.vectors else None
     if dense:
         names += dense_names(dense)
-    weights = {name: torch.from_numpy(array) for name, array in start.weights().items()}
-    save_tensors(rows_by_name(weights, before, names), out / START_WEIGHTS)
 
     def grown(features: Features, side: Sequence[str] | None) -> Features:
         features = of_words(features, types["start"].to_numpy())
@@ -133,23 +131,25 @@ def _extend(
             features = features.with_vectors(dense.vectors, dense.row)
         return replace(features, feature_count=len(names))  # some of which no word may have
 
-    psi = None if psi is None else grown(psi, params.read)
-    return Built(grown(phi, params.predict), psi, names)
+    psi = None if start.psi is None else grown(start.psi, params.read)
+    weights = {name: torch.from_numpy(array) for name, array in start.weights().items()}
+    built = Built(grown(start.phi, params.predict), psi, names)
+    return built, rows_by_name(weights, former, names)
 
 
 def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:
     number = clusters_of(types, training, int(template.removeprefix("cluster-")))
-    names = [f"{template}={each}" for each in number]
+    names = [f"{template}={cluster}" for cluster in number]
     return pd.DataFrame({"word": types.index, "feature": names, "value": 1.0})
 
 
 def _features(
     table: pd.DataFrame, sparse: int, words: int, dense: WordVectors | None = None
 ) -> Features:
-    """Φ of the rows of a table, which is sorted by word, in so many sparse features."""
+    """Return Φ of the rows of a table, sorted by word, with a number of sparse features."""
     codes = table["feature"].cat.codes.to_numpy()
     indptr = np.zeros(words + 1, dtype=np.int64)
     np.cumsum(np.bincount(table["word"], minlength=words), out=indptr[1:])
     values = table["value"].to_numpy(np.float32)
-    found = Features.from_rows(indptr, codes, values, sparse)
-    return found.with_vectors(dense.vectors, dense.row) if dense else found
+    features = Features.from_rows(indptr, codes, values, sparse)
+    return features.with_vectors(dense.vectors, dense.row) if dense else features

@@ -49,7 +49,7 @@ from accord.pipeline.data.encoded import (
 )
 from accord.pipeline.data.encoded import WRITTEN as SAME_TEXT
 from accord.pipeline.data.templates import TEMPLATES, check
-from accord.pipeline.data.unknown_words import WRITTEN
+from accord.pipeline.data.vocabulary import WRITTEN
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.evaluation.suites import suite_files
 from accord.pipeline.stages.stage import TRAIN, Stage
@@ -60,13 +60,13 @@ def _by_name(*stages: Stage) -> dict[str, Stage]:
 
 
 def _files_of_sources(params: CorpusParams) -> list[Path]:
-    """The files of all sources; a hub data set has none, as a key must not need the network."""
+    """Return the files of all sources; none of a hub data set, as a key needs no network."""
     named = [*params.source, *(params.pretraining or ())]
     return [path for source in named for path in sources.files(source, folder=folder_of)]
 
 
 def _files_of_lexicons_and_suites(params: AnalyseParams) -> list[Path]:
-    """The files of suites and lexicons; lexicons that are written in code have none."""
+    """Return the files of suites and lexicons; lexicons that are written in code have none."""
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
     lexicons = [path for name in names for path in lexicon_files(name, folder_of)]
     return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
@@ -78,17 +78,17 @@ def _check_lexicon(sections: Mapping[str, Any]) -> None:
 
 
 def _files_of_templates(params: FeaturiseParams) -> Sequence[Path]:
-    """The files of the vectors, and of templates of other packages."""
-    brought = [name for name in params.templates if name in TEMPLATES]
-    brought = [TEMPLATES.part(name).file for name in brought if not TEMPLATES.is_own(name)]
-    return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *brought]
+    """Return the files of the vectors, and of templates of other packages."""
+    names = [name for name in params.templates if name in TEMPLATES]
+    code = [TEMPLATES.part(name).file for name in names if not TEMPLATES.is_own(name)]
+    return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *code]
 
 
 def _check_templates(sections: Mapping[str, Any]) -> None:
     """Reject unknown templates, as far as the names of the lexicon's features are known.
 
-    Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
-    another package, may have any, and its analyses will show.
+    Accord's own lexicons have those of UD, and tables are read. A treebank, or the lexicon of
+    another package, may have any.
     """
     if sections["train"].start:  # whose features they are
         return
@@ -104,7 +104,7 @@ def _check_templates(sections: Mapping[str, Any]) -> None:
 
 
 def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
-    """The files of parts of other packages, and those that the background names."""
+    """Return the files of parts of other packages, and those that the background names."""
     paths = [Path(file) for file in BACKGROUNDS.files(params.kind)]
     for path in paths:
         if not path.is_file():
@@ -113,7 +113,7 @@ def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
 
 
 def _files_of_metrics(params: EvaluateParams) -> list[Path]:
-    """The files of metrics of other packages."""
+    """Return the files of metrics of other packages."""
     return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
 
 
@@ -152,7 +152,7 @@ STAGES = _by_name(
         inputs={"tokenise": ()},
         outputs={
             "types.parquet": "the known words and their counts; ids are positions in it",
-            "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
+            "analyses.parquet": "lemma, POS and features of each, and the lexicon that has them",
             "coverage.csv": "types and counted tokens that each lexicon answered for",
             "words.npz": "the known words as a model has them",
             "analyses.npz": "their analyses as a model has them",
@@ -174,7 +174,7 @@ STAGES = _by_name(
         help="turns analyses into the vectors φ",
         inputs={"analyse": ("types.parquet", "analyses.parquet"), "tokenise": ("train.arrow",)},
         outputs={
-            "phi.npz": "Φ by signature in CSR, and the signature of each word",
+            "phi.npz": "Φ by signature, as scipy's csr, and the signature of each word",
             "psi.npz": "Ψ, the input features, if they are not all of Φ",
             "letters.npy": "how each word is written, where words are read by their letters",
             DESCRIBED: "the forms of words and the names of features, with letters.npy",
@@ -297,12 +297,12 @@ STAGES = _by_name(
 
 
 def above(name: str) -> list[str]:
-    """All stages that a stage depends on, in order."""
+    """Return all stages that a stage depends on, in order."""
     wanted = {name}
     for stage in reversed(STAGES.values()):
         if stage.name in wanted:
             wanted |= stage.inputs.keys()
-    return [each for each in STAGES if each in wanted - {name}]
+    return [stage for stage in STAGES if stage in wanted - {name}]
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -313,7 +313,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def declared() -> list[dict[str, str]]:
-    """The stages as they declare themselves: the rows of `accord stages --declared`."""
+    """Return the declarations of the stages, a row each, for `accord run --status`."""
     return [
         {
             "stage": f"`{stage.name}`",

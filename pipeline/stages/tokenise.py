@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
@@ -31,12 +32,11 @@ from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.config.sections import TokeniseParams
 from accord.pipeline.data.encoded import LABELS
-from accord.pipeline.data.unknown_words import save_written
+from accord.pipeline.data.vocabulary import save_written
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 # Further columns of a sentence: its document, its source if there are several, its labels.
 KEPT = ("document", "part", LABELS)
-LONG = 8  # batches of a text that several processes tokenise sooner than one
 COUNTS = "written.json"  # in a shard: how often each word was written so
 
 
@@ -56,26 +56,26 @@ def shard(params: TokeniseParams, inputs: Inputs, piece: Ranges, out: Path) -> N
 
 
 def compute(params: TokeniseParams, inputs: Inputs, out: Path, shards: Sequence[Path] = ()) -> None:
-    start, counted = time.monotonic(), 0
+    start, total = time.monotonic(), 0
     written: Counter[str] = Counter()  # in the training text alone: the others are not known yet
     for split, path in splits(inputs["corpus"]).items():
         advance = meter(f"tokenising {split}", open_table(path).num_rows)
         made = _tokenised(path, params, written if split == "train" else Counter())
         if shards:
-            files = [shard / path.name for shard in shards]
+            files = [folder / path.name for folder in shards]
             made = chain.from_iterable(batches(file) for file in files if file.exists())
         write_batches(out / path.name, _schema(path), _shown(made, advance))
-        counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
-    for shard in shards:
-        written.update(load_json(shard / COUNTS, dict))
+        total += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
+    for folder in shards:
+        written.update(load_json(folder / COUNTS, dict))
     if params.lowercase:
         save_written(out, written)
-    rate = "" if shards else f", {counted / (time.monotonic() - start):,.0f} a second"
-    say(f"tokenise: {counted:,} words{rate}")
+    rate = "" if shards else f", {total / (time.monotonic() - start):,.0f} a second"
+    say(f"tokenise: {total:,} words{rate}")
 
 
 def _schema(path: Path) -> pa.Schema:
-    """That of the words of a table of sentences."""
+    """Return the schema of the words of a table of sentences."""
     kept = (each for each in open_table(path).schema if each.name in KEPT)
     return pa.schema([*SCHEMA, *kept])
 
@@ -97,13 +97,10 @@ def _tokenised(
     The original spellings of lowercased words are counted.
     """
     total = count_batches(path)
-    processes = params.processes or (_cores() if total >= LONG else 1)
-    tokenise = partial(_tokenise, path, params)
-    if processes == 1 or total == 1:
-        yield from _counted(map(tokenise, range(total)), written)
-        return
-    with _new_processes(min(processes, total)) as pool:
-        yield from _counted(pool.imap(tokenise, range(total)), written)
+    processes = min(params.processes or _cores(), total)
+    with _new_processes(processes) if processes > 1 else nullcontext() as pool:
+        made = (pool.imap if pool else map)(partial(_tokenise, path, params), range(total))
+        yield from _counted(made, written)
 
 
 def _new_processes(count: int) -> Pool:
@@ -129,7 +126,7 @@ def _counted(
 
 
 def _cores() -> int:
-    """Those that this process may use, or all of them where the system, as macOS, cannot tell."""
+    """Return the cores of this process, or all where the system, as macOS, cannot tell."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
@@ -137,7 +134,7 @@ def _cores() -> int:
 def _tokenise(
     path: Path, params: TokeniseParams, number: int
 ) -> tuple[pa.RecordBatch, Counter[str]]:
-    """The words of one batch of sentences, and how often each was written so."""
+    """Return the words of one batch of sentences, and how often each was written so."""
     batch = next(batches(path, range(number, number + 1)))
     rows = batch.to_pylist()
     texts = tokenised(row["text"] for row in rows if row["forms"] is None)
@@ -151,5 +148,5 @@ def _tokenise(
 
 
 def _chosen(row: dict, view: str) -> list[str]:
-    """The treebank's words of one sentence, written as the tokeniser would write them."""
+    """Return the treebank's words of one sentence, in the spelling of the tokeniser."""
     return list(map(normalise, words_of(zip(row["forms"], row["kinds"], strict=True), view)))

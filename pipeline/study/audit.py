@@ -25,7 +25,7 @@ from accord.pipeline.base.artefact import META, FinishedRun, hash_of_file
 from accord.pipeline.base.messages import track
 from accord.pipeline.base.names import START, is_special
 from accord.pipeline.config.configuration import Sections, checked_sections
-from accord.pipeline.data.unknown_words import WRITTEN
+from accord.pipeline.data.vocabulary import WRITTEN
 from accord.pipeline.model.find import find_start
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA

@@ -32,10 +32,6 @@ def test_french_spacing(case):
     assert [word.lower() for word in again] == words.lower().split("|")
 
 
-def test_nothing_is_no_text():
-    assert detokenise([]) == ""
-
-
 @given(st.lists(st.text(min_size=1)))
 def test_only_spaces_and_the_first_letter_change(words):
     text = detokenise(words)
@@ -94,13 +90,13 @@ def test_any_text_is_aligned_with_its_own_normal_form(text):
     assert all(word in each for word, each in zip(found, cut, strict=True))
 
 
-@pytest.mark.parametrize("text", [each.text for each in sources.read("tiny")][:200])
-def test_words_stand_in_the_same_places_however_an_apostrophe_is_written(text):
+def test_words_have_the_same_places_with_any_apostrophe():
     """A text that is to be respelled takes another way."""
-    straight = f"L'ami  dit: {text} D'accord ?\u00a0"
-    (words,) = tokenised([straight])
-    assert spans(straight, words) == spans(straight.replace("'", "’"), words)
-    assert [straight[start:end] for start, end in spans(straight, words)] == list(words)
+    for sentence in sources.read("tiny"):
+        straight = f"L'ami  dit: {sentence.text} D'accord ?\u00a0"
+        (words,) = tokenised([straight])
+        assert spans(straight, words) == spans(straight.replace("'", "’"), words)
+        assert [straight[start:end] for start, end in spans(straight, words)] == list(words)
 
 
 def test_a_word_that_is_not_there_is_named():

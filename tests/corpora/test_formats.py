@@ -168,14 +168,6 @@ def test_a_line_that_is_no_article_is_named(tmp_path, line, fault):
         list(news(tmp_path, json.dumps(ARTICLE) + "\n", line + "\n"))
 
 
-def test_the_real_news_has_sentences_of_a_sensible_length(fetched):
-    found = list(islice(read("orangesum", folder=fetched), 20_000))
-    assert len({sentence.id for sentence in found}) == len(found)
-    lengths = sorted(len(sentence.text.split()) for sentence in found)
-    assert 18 < lengths[len(lengths) // 2] < 30
-    assert lengths[-100] < 90
-
-
 def test_novels_and_sheets_are_read_paragraph_by_paragraph(tmp_path):
     text = "LE CAPTAIN\nIl entra. Elle dit :\n-- Venez ! Oui.\nson nom,"
     line = json.dumps({"id": "F1", "text": text}) + "\n"
@@ -185,8 +177,11 @@ def test_novels_and_sheets_are_read_paragraph_by_paragraph(tmp_path):
     assert {sentence.document for sentence in found} == {"F1"}
 
 
-@pytest.mark.parametrize(("source", "words"), [("eltec", (11, 25)), ("fiches", (11, 30))])
-def test_real_novels_and_sheets_have_sentences_of_a_sensible_length(fetched, source, words):
+SENSIBLE = [("orangesum", (18, 30)), ("eltec", (11, 25)), ("fiches", (11, 30))]
+
+
+@pytest.mark.parametrize(("source", "words"), SENSIBLE)
+def test_real_texts_have_sentences_of_a_sensible_length(fetched, source, words):
     found = list(islice(read(source, folder=fetched), 20_000))
     assert len({sentence.id for sentence in found}) == len(found)
     lengths = sorted(len(sentence.text.split()) for sentence in found)

@@ -33,13 +33,3 @@ def test_the_lexicon_speaks_ud():
         names = [feature.split("=")[0] for feature in row["feats"].split("|")]
         assert names == sorted(set(names), key=str.lower), row
         assert re.fullmatch(rf"_|{FEATURE}(\|{FEATURE})*", row["feats"]), row
-
-
-def test_agreement_matters_in_it():
-    """Nouns and adjectives come in both genders and numbers, verbs in several tenses."""
-    seen = {(row["upos"], feature) for row in lexicon() for feature in row["feats"].split("|")}
-    for upos in ("NOUN", "ADJ", "DET"):
-        for feature in ("Gender=Fem", "Gender=Masc", "Number=Plur", "Number=Sing"):
-            assert (upos, feature) in seen
-    for feature in ("Tense=Pres", "Tense=Imp", "Tense=Fut", "Mood=Sub", "Person=1", "Person=2"):
-        assert ("VERB", feature) in seen

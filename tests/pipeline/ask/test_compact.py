@@ -19,8 +19,7 @@ from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.unknown_words import UnknownClasses
-from accord.pipeline.data.vocabulary import NamedFeatures
+from accord.pipeline.data.vocabulary import NamedFeatures, UnknownClasses
 from accord.pipeline.model import export as compact_export
 from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.model.network import load_inference

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from accord import lexicon
 from accord.pipeline.base.names import UNKNOWN
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.unknown_words import UnknownClasses
+from accord.pipeline.data.vocabulary import UnknownClasses
 from accord.pipeline.model.endings import Endings, encode_endings
 
 GUESSER = lexicon.load(["closed", "tiny", "guesser"], folder=folder_of).guesser

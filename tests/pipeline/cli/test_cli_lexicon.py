@@ -81,7 +81,7 @@ def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
 
 def test_a_word_that_no_lexicon_has_is_said_to_be_unknown():
     said = CliRunner().invoke(app, ["lexicon", "show", "zorglubes", "--lexicon", "closed"])
-    assert "no lexicon that is here has 'zorglubes'" in said.stdout
+    assert "no lexicon with data has 'zorglubes'" in said.stdout
     assert "@notTop" in said.stdout.partition("φ by")[2]
 
 

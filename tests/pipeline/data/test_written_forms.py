@@ -6,7 +6,7 @@ import pandas as pd
 
 from accord.pipeline.base.arrow import rows, write_rows
 from accord.pipeline.config.sections import TokeniseParams
-from accord.pipeline.data.unknown_words import WRITTEN, read_written, save_written
+from accord.pipeline.data.vocabulary import WRITTEN, read_written, save_written
 from accord.pipeline.stages import tokenise
 from accord.pipeline.stages.corpus import SCHEMA
 
@@ -14,7 +14,7 @@ from accord.pipeline.stages.corpus import SCHEMA
 def test_the_commonest_spelling_is_kept_and_small_letters_where_it_is_a_tie(tmp_path):
     counts = Counter({"Paris": 3, "paris": 1, "le": 5, "Le": 5, "LE": 1, "SNCF": 1})
     save_written(tmp_path, counts)
-    found = read_written(tmp_path, pd.Series(["le", "paris", "sncf", "lyon"]))
+    found = pd.Series(["le", "paris", "sncf", "lyon"]).map(read_written(tmp_path))
     assert found.tolist()[:3] == ["le", "Paris", "SNCF"]
     assert pd.isna(found[3])
 

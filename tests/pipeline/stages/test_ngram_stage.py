@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from run_cases import scores_of
 
 import accord
 from accord import export
+from accord.pipeline.base.arrow import open_table
 from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.study.scored_models import find
 from accord.zoo.arpa import read_arpa
@@ -24,7 +24,7 @@ def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
     )
     inputs = {stage: run.artefacts["ll-rnn", stage].folder for stage in ("tokenise", "evaluate")}
     stored = np.load(inputs["evaluate"] / "test.log_p.npy")
-    text = pd.read_feather(inputs["tokenise"] / "test.arrow")["words"][0]
+    text = open_table(inputs["tokenise"] / "test.arrow")["words"].to_pandas()[0]
     words = accord.load(run.folder, "ll-rnn").score(" ".join(text))
     assert [word.log_p for word in words] == pytest.approx(stored[: len(words)], abs=1e-4)
 

@@ -14,10 +14,11 @@ from accord import lexicon
 from accord.corpora.tokenise import normalise
 from accord.models.phi import Features
 from accord.models.spelling.spelling import load_spelling
+from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.unknown_words import SMALLEST, UnknownClasses
+from accord.pipeline.data.vocabulary import SMALLEST, UnknownClasses
 from accord.pipeline.evaluation.metrics import measure
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
@@ -53,7 +54,8 @@ def test_the_names_of_special_words_are_spelled_when_they_are_typed(scorer):
 
 def test_the_stage_and_the_scorer_agree(tiny_run, scorer):
     """What `evaluate` says of the test's sentences is what they score when they are typed."""
-    words = pd.read_feather(scorer.trained.folders["tokenise"] / "test.arrow")["words"].head(5)
+    table = open_table(scorer.trained.folders["tokenise"] / "test.arrow")
+    words = table["words"].to_pandas().head(5)
     _, scored = measure(scorer.model, scorer.spelling, scorer.trained.folders["encode"], "test")
     log_p = scored.log_p
     typed = [word.log_p for text in words for word in scorer.score(" ".join(text))]
@@ -201,7 +203,8 @@ def half_known(tmp_path_factory, slow):
 def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
     scorer = accord.load(half_known.folder, "ll-rnn")
     assert scorer.spelling.classes > 2
-    words = pd.read_feather(scorer.trained.folders["tokenise"] / "test.arrow")["words"].head(5)
+    table = open_table(scorer.trained.folders["tokenise"] / "test.arrow")
+    words = table["words"].to_pandas().head(5)
     _, scored = measure(scorer.model, scorer.spelling, scorer.trained.folders["encode"], "test")
     log_p = scored.log_p
     typed = [word for text in words for word in scorer.score(" ".join(text))]
