@@ -73,21 +73,21 @@ def export(
         return imported(VECTORS_WRITER)(run, model, to, words, retrofit)
     if words is not None or retrofit is not None:
         raise AccordError(f"{to}: expected a file .vec, as --words and --retrofit are of vectors")
-    found = one(run, model)
-    if found.kind != "run":
-        raise AccordError(f"{run}: expected a measured run; it is of the kind {found.kind}")
-    found.check(*found.folders, "evaluate")
+    trained = one(run, model)
+    if trained.kind != "run":
+        raise AccordError(f"{run}: expected a measured run; it is of the kind {trained.kind}")
+    trained.check(*trained.folders, "evaluate")
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     if to.name.endswith(CONVERTED):
         if compact:
             raise AccordError(f"{to}: expected a folder for a compact model, got a file of n-grams")
-        return extension("export.ngrams")(found, to, **how)
+        return extension("export.ngrams")(trained, to, **how)
     if any(value is not None for value in how.values()):
         raise AccordError(
             f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "
             f"and --states are of n-grams and automata"
         )
-    return _export_folder(found, to, compact)
+    return _export_folder(trained, to, compact)
 
 
 def _export_folder(model: TrainedModel, folder: Path, compact: bool) -> Path:
@@ -268,7 +268,7 @@ PROTOCOLS = {
 
 
 def licences(sources: Sequence[str], lexicons: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """The texts and lexicons of a model by name and licence; a path gives its last name only."""
+    """Return texts and lexicons by name and licence; of a path only the last part is named."""
     return {
         "corpora": [{"name": plain_name(each), "licence": _of_corpus(each)} for each in sources],
         "lexicons": [{"name": plain_name(each), "licence": _of_lexicon(each)} for each in lexicons],
@@ -276,7 +276,7 @@ def licences(sources: Sequence[str], lexicons: Sequence[str]) -> dict[str, list[
 
 
 def plain_name(source: str) -> str:
-    """What a corpus or lexicon is called, without the folders of this machine."""
+    """Return the name of a corpus or lexicon, without the folders of this machine."""
     known = source in CORPORA or source in BUILT_IN or source.startswith(HUB)
     return source.removeprefix(HUB) if known else Path(source).name
 
@@ -290,7 +290,7 @@ def _of_lexicon(name: str) -> str:
 
 
 def card(about: Mapping[str, Any]) -> str:
-    """The card, with the header that the hub reads."""
+    """Write the card, with the header that the hub reads."""
     parts = [*about["corpora"], *about["lexicons"]]
     of_texts = {each["licence"] for each in about["corpora"]}
     binding = of_texts.difference(PERMISSIVE) or of_texts
@@ -331,12 +331,12 @@ def card(about: Mapping[str, Any]) -> str:
 
 
 def inert(text: str) -> str:
-    """A name as Markdown shows it: no element of HTML, no link or picture, no other cell."""
+    """Escape a name for Markdown: no element of HTML, no link or picture, no other cell."""
     return SIGNS.sub(r"\\\g<0>", escape(" ".join(text.split()), quote=False))
 
 
 def _rounding(losses: Mapping[str, float] | None) -> str:
-    """The rounding loss of a compact model; empty for others."""
+    """Write what rounding cost a compact model; nothing for others."""
     if not losses:
         return ""
     return (
@@ -347,7 +347,7 @@ def _rounding(losses: Mapping[str, float] | None) -> str:
 
 
 def _in_words(names: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """Join names as `a, b and c`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 

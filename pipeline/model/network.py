@@ -206,23 +206,23 @@ def for_queries(
 
 
 def _lacks_room(model: nn.Module) -> bool:
-    """Whether a model must be made with memory for its weights.
+    """Return whether a model must be made with memory for its weights.
 
-    A reservoir has tensors beside its weights, and torch's own recurrent modules hold references
+    A reservoir has further tensors, and torch's own recurrent modules hold references
     to theirs, so that they cannot be swapped.
     """
     if any(isinstance(module, nn.RNNBase) for module in model.modules()):
         return True
-    own = (each for module in model.modules() for each in vars(module).values())
-    tensors = (each for each in own if isinstance(each, Tensor))
+    values = (value for module in model.modules() for value in vars(module).values())
+    tensors = (value for value in values if isinstance(value, Tensor))
     return any(tensor.is_meta for tensor in (*model.buffers(), *tensors))
 
 
 def _device(trained_on: str) -> torch.device:
-    """Where a model was trained, or the best that is here."""
+    """Return the device that the model was trained on, or the best one of this machine."""
     try:
         return choose_device(trained_on)
     except ValueError:
-        here = choose_device("auto")
-        say(f"the model was trained on {trained_on}, which is not here: it answers on {here}")
-        return here
+        best = choose_device("auto")
+        say(f"the model was trained on {trained_on}, which is not here: it answers on {best}")
+        return best

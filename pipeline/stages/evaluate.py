@@ -58,6 +58,7 @@ def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
 
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
+    """Write the figures of a model on every held-out split and every suite."""
     folder = open_folder(inputs["train"])
     network = load_trained(folder)
     model, spelling = for_queries(network, folder), folder.spelling

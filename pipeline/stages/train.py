@@ -245,8 +245,8 @@ def distillation(
 def _teachers(names: Iterable[str], student: ModelFolder) -> list[LanguageModel]:
     loaded = []
     for name in names:
-        for found in find_teachers(name):
-            folder = open_folder(found.folder)
+        for trained in find_teachers(name):
+            folder = open_folder(trained.folder)
             if not has_same_words(folder, student):
                 raise AccordError(
                     f"train.teachers: expected a model over the same words with the same ids; "
