@@ -113,7 +113,7 @@ def test_vectors_and_what_is_read_are_the_starts_own(mine, vectors, tmp_path, re
     assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-6)
     others = ["analyse.protocol=closed", "featurise.vectors={source: spacy}"]
     for each in (start, accord.export(run.folder, "mine", tmp_path / "again")):
-        with pytest.raises(ValueError, match=r"featurise\.vectors: expected .*found .*spacy"):
+        with pytest.raises(ValueError, match=r"featurise\.vectors: expected .*got .*spacy"):
             load_config(mine, [f"train.start={each}", *others])
 
 
@@ -226,19 +226,19 @@ def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp
 @pytest.mark.parametrize(
     ("key", "value", "both"),
     [
-        ("train.embedding", 64, r"train\.embedding: expected 48, as in .*small.* found 64"),
-        ("train.encoder", "gru", r"train\.encoder: expected lstm, .* found gru"),
-        ("featurise.forms", 2, r"featurise\.forms: expected 60, .* found 2"),
+        ("train.embedding", 64, r"train\.embedding: expected 48, as in .*small.* got 64"),
+        ("train.encoder", "gru", r"train\.encoder: expected lstm, .* got gru"),
+        ("featurise.forms", 2, r"featurise\.forms: expected 60, .* got 2"),
         (
             "analyse.lexicon",
             "[closed, tiny]",
-            r"analyse\.lexicon: expected \[tiny\], .* found \[closed, tiny\]",
+            r"analyse\.lexicon: expected \[tiny\], .* got \[closed, tiny\]",
         ),
-        ("tokenise.lowercase", False, r"tokenise\.lowercase: expected true, .* found false"),
-        ("background.kind", "uniform", r"background\.kind: expected unigram, .* found uniform"),
-        ("analyse.protocol", "paper", r"analyse\.protocol: expected open, .* found paper"),
+        ("tokenise.lowercase", False, r"tokenise\.lowercase: expected true, .* got false"),
+        ("background.kind", "uniform", r"background\.kind: expected unigram, .* got uniform"),
+        ("analyse.protocol", "paper", r"analyse\.protocol: expected open, .* got paper"),
         ("featurise.vectors", {"source": "spacy"}, r"vectors: expected null, .*closed may add"),
-        ("train.phases", {"pretraining": {}}, r"expected no pretraining, .* found initialise"),
+        ("train.phases", {"pretraining": {}}, r"expected no pretraining, .* got initialise"),
     ],
 )
 def test_what_contradicts_the_start_is_refused_with_both_values(
