@@ -12,7 +12,7 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.data import Sentences
 from accord.models.inference.constraints import likeliest_weight, primed
-from accord.models.inference.interface import expect_sum
+from accord.models.inference.interface import expect_words
 from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say
@@ -111,7 +111,7 @@ def prime(
     suit the words as the scored text does. By default they are the validation text of the run; of a
     model conditioned on labels, its sentences with these labels.
     """
-    expect_sum(scorer.model)
+    expect_words(scorer.model)
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
     if not known:
         raise AccordError("priming: expected words that the model knows, it knows none of them")

@@ -32,7 +32,7 @@ from accord.models.constraints.automata import Expression, WordAutomaton, matche
 from accord.models.constraints.matching import Matching
 from accord.models.data import Sentences
 from accord.models.inference.generation import Generated, Sampling, beam, sample
-from accord.models.inference.interface import expect_sum
+from accord.models.inference.interface import expect_words
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.ask.explain import beginning_words
 from accord.pipeline.ask.scorer import Scorer
@@ -363,7 +363,7 @@ class Generator:
         """
         if pattern is not None and constraints:
             raise AccordError("expected a pattern of whole sentences or constraints, found both")
-        expect_sum(scorer.model)
+        expect_words(scorer.model)
         if spelled and not scorer.is_open:
             raise AccordError("expected a model that spells words; this one's vocabulary is closed")
         self.spelling = scorer.spelling

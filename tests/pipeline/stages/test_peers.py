@@ -168,10 +168,21 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
     assert log_p[0] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("model", ["classes", "n-grams"])
+def test_a_model_that_is_no_sum_over_features_generates(finished, model):
+    scorer = accord.load(finished.folder, model)
+    assert not scorer.model.is_sum
+    nouns = scorer.parts.analyses(["word", "upos"]).query("upos == 'NOUN'")["word"]
+    forms = {scorer.vocabulary.forms[word] for word in nouns}
+    for sentence in Generator(scorer, "la", ["NOUN"]).sample(5, seed=1):
+        assert sentence.words[0].form in forms and np.isfinite(sentence.log_p)
+
+
 def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
     scorer = accord.load(finished.folder, "letters")
-    for ask in (Explainer, Generator):
-        with pytest.raises(ValueError, match="expected a model with a log-linear output"):
-            ask(scorer)
+    with pytest.raises(ValueError, match="expected a model with a log-linear output"):
+        Explainer(scorer)
+    with pytest.raises(ValueError, match="expected a model over words that reads forwards"):
+        Generator(scorer)
     with pytest.raises(ValueError, match="expected a model that reads words by vectors"):
         ReadVectors(scorer)
