@@ -55,10 +55,15 @@ TESTS = {
     ),
     "pipeline/study/combine.py": ("pipeline/study/test_combine.py",),
     "pipeline/data/vocabulary.py": ("pipeline/data", "pipeline/stages/test_open_stage.py"),
-    "pipeline/model/words.py": ("pipeline/data", "pipeline/stages/test_pretraining.py"),
-    "pipeline/evaluation/agreement.py": ("pipeline/evaluation/test_agreement.py",),
-    "pipeline/evaluation/metrics.py": ("pipeline/evaluation/test_metrics.py",),
-    "pipeline/evaluation/figures.py": ("pipeline/study/test_significance.py",),
+    "pipeline/model/words.py": (
+        "pipeline/model/test_words.py",
+        "pipeline/stages/test_pretraining.py",
+    ),
+    "pipeline/evaluation/metrics.py": (
+        "pipeline/evaluation/test_metrics.py",
+        "pipeline/evaluation/test_agreement.py",
+    ),
+    "pipeline/evaluation/comparison.py": ("pipeline/study/test_significance.py",),
     "pipeline/data/templates.py": (
         "pipeline/data/test_templates.py",
         "pipeline/data/test_factors.py",
@@ -167,7 +172,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
     "models/inference/next_word.py": [
-        ("a word ranks behind its equals", "log_p, own) + TIE", "log_p, own) - TIE"),
+        ("a word ranks behind its equals", "log_p, known) + TIE", "log_p, known) - TIE"),
     ],
     "models/inference/numpy_model.py": [
         (
@@ -280,13 +285,11 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "return not is_special(form)",
         ),
     ],
-    "pipeline/evaluation/agreement.py": [
-        ("ties count as right", "is_tie(margins), 0.5,", "is_tie(margins), 1.0,"),
-    ],
     "pipeline/evaluation/metrics.py": [
+        ("ties count as right", "is_tie(margins), 0.5,", "is_tie(margins), 1.0,"),
         ("ends are words", "-text.log_p[~text.is_end].mean()", "-text.log_p.mean()"),
     ],
-    "pipeline/evaluation/figures.py": [
+    "pipeline/evaluation/comparison.py": [
         ("an interval of 90 %", "tail = (1 - LEVEL) / 2", "tail = 1 - LEVEL"),
     ],
     "pipeline/data/templates.py": [
