@@ -272,7 +272,7 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     default the last.
     """
     trained = one(run, model).fetched()
-    if trained.kind in READERS:
+    if trained.folder is None:  # a file, such as n-grams
         return READERS[trained.kind](trained)
     return Scorer(open_folder(trained.folder), trained)
 

@@ -19,7 +19,6 @@ from accord.models.common.registry import extension
 from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.texts import Word, split_texts
 from accord.pipeline.base.messages import counted, echo, say
-from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import command, is_path
 from accord.pipeline.cli.options import (
     Condition,
@@ -232,6 +231,7 @@ def _scored(
 
 def _print_perplexities(scorer: "Scorer", kind: str, split: str) -> None:
     from accord.pipeline.ask.conditioning import perplexities
+    from accord.pipeline.base.tables import print_table
 
     table = perplexities(scorer, kind, split)
     shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}
