@@ -308,7 +308,7 @@ def test_real_mistakes_are_mostly_found_and_right_sentences_stay():
     assert found >= 4
 
 
-def test_the_commands(trained, tmp_path):
+def test_the_command_corrects_the_same_by_an_exported_model(trained, tmp_path):
     sentence = "La petites fille mange une pomme."
     command = ["correct", sentence, "--run", str(trained), "--margin", "-3"]
     done = CliRunner().invoke(app, [*command, "--json"])
@@ -320,14 +320,9 @@ def test_the_commands(trained, tmp_path):
     asked = ["correct", sentence, "--run", str(small), "--margin", "-3", "--json"]
     of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
     assert [each["right"] for each in of_small] == [each["right"] for each in found]
-    shown = CliRunner().invoke(app, command).output
-    assert "petites → " in shown and "in 1 sentence" in shown
-    suite = tmp_path / "planted.csv"
-    planted = ["suite", "make", "tiny", "--to", str(suite), "--limit", "6", "--errors", "2"]
-    made = CliRunner().invoke(app, planted)
-    assert made.exit_code == 0, made.output
-    measured = CliRunner().invoke(
-        app, ["correct", "--suite", str(suite), "--run", str(trained), "--tune", str(suite)]
-    )
-    assert measured.exit_code == 0, measured.output
-    assert "| all " in measured.output and "costs in nats: change" in measured.output
+
+
+def test_a_text_or_a_suite_is_expected_and_not_both():
+    for wrong in ([], ["Il dort.", "--suite", "planted.csv"], ["Il dort.", "--tune", "dev.csv"]):
+        done = CliRunner().invoke(app, ["correct", *wrong])
+        assert done.exit_code == 2 and "expected" in done.stderr

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import accord
 from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
-from accord.pipeline.data.encoded import Suite, suites
+from accord.pipeline.data.encoded import Suite
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.metrics import (
@@ -58,10 +58,6 @@ def by_hand(scorer, pair):
     place = next(i for i, (a, b) in enumerate(zip(good, bad, strict=True)) if a.form != b.form)
     whole = sum(word.log_p for word in good) - sum(word.log_p for word in bad)
     return whole, good[place].log_p - bad[place].log_p
-
-
-def test_the_folder_holds_what_was_written(tmp_path):
-    assert [*read_suite(str(write(tmp_path))).pairs] == PAIRS
 
 
 def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
@@ -134,21 +130,6 @@ def test_margins_of_another_case_are_taken_only_where_a_model_reads_no_case(tmp_
     suites = (read_suite(str(tmp_path / name / "pairs")) for name in ("small", "capital"))
     one, other = (agreement.judged([run], suite)["rnn"].margins for suite in suites)
     assert np.array_equal(one, other) == lowercase
-
-
-def test_evaluate_records_what_was_judged(judged):
-    run = judged("open")
-    scores = comparison.scores(run.folder).set_index(["model", "split", "metric"])["value"]
-    assert scores["ll-rnn", "pairs", "pairs"] == 4
-    assert 0 <= scores["ll-rnn", "pairs", "accuracy"] <= 1
-    assert "agreement" in (run.folder / "report" / "table.md").read_text()
-
-
-def test_a_closed_vocabulary_holds_the_words_of_its_suites(judged):
-    run = judged("closed")
-    encoded = run.artefacts["ll-rnn", "encode"].folder
-    assert suites(encoded) == ["pairs"]
-    assert Suite.load(encoded / "pairs.suite.npz").known.all()
 
 
 def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names(tmp_path):

@@ -106,6 +106,8 @@ def test_tables_and_json_lines_are_suites(tmp_path, form):
     assert groups(suite, "construction").tolist() == ["genre", "verbe"]
     assert groups(suite, "animacy").tolist() == ["genre, animacy 1", "verbe, animacy 2"]
     assert groups(suite, "animacy", pooled=True).tolist() == ["animacy 1", "animacy 2"]
+    crossed = groups(suite, "animacy, length", pooled=True).tolist()
+    assert crossed == ["animacy 1, length equal", "animacy 2, length equal"]
     with pytest.raises(ValueError, match=r"does not say 'anymacy'.*the nearest is 'animacy'"):
         groups(suite, "anymacy")
 
@@ -326,18 +328,3 @@ def test_margins_are_written_pair_by_pair_and_summed_up_by_every_score(tiny_run,
     of_model = table[table["model"] == "rnn"]["whole sentence"]
     assert row["all pairs"] == f"{(of_model > 0).mean():.3f}"
     assert row["median margin, nats"] == f"{of_model.median():.3f}"
-    done = CliRunner().invoke(
-        app,
-        ["agree", str(tiny_run.folder), "--suite", suite, "--items", str(tmp_path / "items.csv")],
-    )
-    assert done.exit_code == 0, done.output
-    assert "pairs with sentences of different lengths: 1;" in done.stderr
-    assert "those made from a few templates are not" in done.stderr
-    assert pd.read_csv(tmp_path / "items.csv").shape == table.shape
-
-
-def test_a_suite_of_nothing_but_faults_is_named_from_the_command_line(tiny_run, tmp_path):
-    suite = written(tmp_path / "mine", "a.txt", "un chat\nune chat\n")
-    done = CliRunner().invoke(app, ["agree", str(tiny_run.folder), "--suite", suite])
-    assert done.exit_code == 2
-    assert "a.txt, line 1: expected True" in done.stderr and "line 2" in done.stderr

@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import pearsonr
-from typer.testing import CliRunner
 
-from accord.pipeline.cli.main import app
 from accord.pipeline.evaluation.metrics import wilson
 from accord.pipeline.evaluation.suites import Pair, encode_suite, read_suite
 from accord.pipeline.model.endings import read_vocabulary
@@ -58,23 +56,6 @@ def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
         ["ties", "", "–"],
         ["pairs with unknown words", "", "1"],
     ]
-
-
-def test_a_suite_is_made_and_asked_from_the_command_line(tiny_run, tmp_path):
-    made = ["suite", "make", str(DATA / "accords.conllu"), "--to", str(tmp_path / "mine")]
-    done = CliRunner().invoke(app, [*made, "--lexicon", str(DATA / "accords.tsv")])
-    assert done.exit_code == 0, done.output
-    assert "subject_verb_number" in done.output
-    for by, row in (("construction", "subject_verb_number "), ("attractors", "attractors 1")):
-        asked = ["agree", str(tiny_run.folder), "--suite", str(tmp_path / "mine"), "--by", by]
-        done = CliRunner().invoke(app, asked)
-        assert done.exit_code == 0, done.output
-        assert "rnn" in done.output and "critical word" in done.output and row in done.output
-    items = tmp_path / "new" / "folder" / "items.csv"
-    assert CliRunner().invoke(app, [*asked, "--items", str(items)]).exit_code == 0
-    assert set(pd.read_csv(items)["model"]) == {"rnn", "ll-rnn"}
-    done = CliRunner().invoke(app, [*asked[:-1], "colour"])
-    assert done.exit_code == 2
 
 
 def test_models_with_one_name_keep_a_column_each(tiny_run, tmp_path):

@@ -62,13 +62,6 @@ def test_it_is_said_if_weights_are_tuned_on_a_part_of_validation(closed_run, cap
     assert re.search(r"tuned on \d+ words of \d+", capsys.readouterr().err)
 
 
-def test_what_a_part_brought_is_measured_without_it(closed_run):
-    pair = [find(str(closed_run / name))[0] for name in ("ll-rnn", "ngrams")]
-    table = combine.linear(pair)
-    alone = cells(table, "ngrams")["perplexity (test)"]
-    assert cells(table, "ll-rnn")["without it (test)"] == alone
-
-
 def test_an_ensemble_weighs_all_alike_and_a_cache_is_one_more_part(closed_run):
     models = find(str(closed_run))
     table = combine.linear(models, uniform=True)
@@ -161,7 +154,7 @@ def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run
         ValueError, match="expected one of the models rnn, ll-rnn, ngrams, got lstm"
     ):
         find(f"{closed_run}/lstm")
-    with pytest.raises(FileNotFoundError, match="nowhere/rnn is no run: expected"):
+    with pytest.raises(FileNotFoundError, match="nowhere/rnn is no trained model: expected"):
         find("nowhere/rnn")
 
 

@@ -103,9 +103,3 @@ def test_figures_of_different_texts_are_shown_but_not_to_be_compared(tiny_run, t
     said = "not to be compared: tiny/rnn and tiny/rnn did not score the same words of test"
     assert said in done.stderr
     assert done.output.index(said) < done.output.index("| model"), "before the figures"
-
-
-def test_what_is_neither_run_nor_preset_is_refused(tmp_path):
-    done = CliRunner().invoke(app, ["compare", "tinny", "--runs", str(tmp_path)])
-    assert done.exit_code == 2
-    assert "no preset 'tinny'; the nearest is 'tiny'" in done.output

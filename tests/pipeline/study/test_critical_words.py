@@ -1,13 +1,10 @@
 """Pairs whose subject varies: the verb is found further on, and its log p compared."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import accord
 from accord.lexicon import load
-from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.evaluation.suites import read_suite, words_of
 from accord.pipeline.study.agreement import find_words, groups, items, judged, side_by_side
@@ -117,18 +114,3 @@ def test_log_p_of_the_word_is_compared_after_both_subjects(tiny_run, tmp_path):
     table = items(asked, suite, words)
     assert table["word compared"].tolist() == ["dort", "s' endort", ""] * 2
     np.testing.assert_array_equal(table["word:target"][3:], margin)
-
-
-def test_the_scores_are_asked_for_on_the_command_line(tiny_run, tmp_path):
-    suite = suite_of(tmp_path, "Le chat du voisin dort.,Les chats du voisin dort.,dort")
-    asked = ["agree", str(tiny_run.folder), "--suite", suite.source, "--lexicon", "closed,tiny"]
-    margins = []
-    for score in ("verb", "word:target"):
-        to = tmp_path / "items.csv"
-        done = CliRunner().invoke(app, [*asked, "--score", score, "--items", str(to)])
-        assert done.exit_code == 0, done.output
-        assert done.stdout.splitlines()[0].startswith(f"| {score} ")
-        assert "| whole sentence  " in done.output  # the summary has every score
-        margins.append(pd.read_csv(to)[score].tolist())
-    assert margins[0] == margins[1]
-    assert CliRunner().invoke(app, [*asked, "--score", "noun"]).exit_code == 2

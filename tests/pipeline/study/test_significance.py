@@ -1,14 +1,11 @@
 """The paired bootstrap: its interval covers as it says, and finds only what is there."""
 
-import shutil
-
 import numpy as np
 import pytest
 from run_cases import scores_of
 
 import accord
 from accord.pipeline.base.artefact import FinishedRun
-from accord.pipeline.data.encoded import is_same_text
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import compare_models, paired_bootstrap
 from accord.pipeline.study.compare import compare
@@ -86,11 +83,6 @@ def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
     assert table.loc["rnn", "perplexity"] == f"{np.exp(np.mean(nats)):,.1f}"
 
 
-def test_an_unknown_model_is_refused_by_name(tiny_run):
-    with pytest.raises(ValueError, match="expected one of rnn, ll-rnn; got lstm"):
-        compare(find(str(tiny_run.folder)), against="lstm")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("other", ["corpus: {seed: 2}", "tokenise: {lowercase: false}"])
 def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
@@ -102,13 +94,3 @@ def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     assert [each.model for each in compare_models(*of_stages, ["test"])] == ["one"]
     with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
         compare(find(str(run.folder)))
-
-
-def test_texts_brought_back_without_their_words_are_compared_by_their_lengths(tiny_run, tmp_path):
-    encoded = FinishedRun.read(tiny_run.folder).artefacts["rnn"]["encode"]
-    brought = shutil.copytree(encoded, tmp_path / "encode")
-    for path in (*brought.glob("*.form.npy"), *brought.glob("*.forms.json")):
-        path.unlink()
-    assert is_same_text(encoded, brought, "test")
-    (brought / "test.lengths.npy").write_bytes((brought / "valid.lengths.npy").read_bytes())
-    assert not is_same_text(encoded, brought, "test")
