@@ -217,10 +217,10 @@ class Trainer:
         """Take one step of the optimiser."""
         state = self.state
         self._set_learning_rate(state.epoch - 1 + state.words / epoch_words)
-        before = state.encoder
-        if not batch.continues or self._resets() or before is None:
-            before = self.model.encoder.initial_state(batch.words.shape[1])
-        nats, state.encoder = self.executor.step(batch, before)
+        initial = state.encoder
+        if not batch.continues or self._resets() or initial is None:
+            initial = self.model.encoder.initial_state(batch.words.shape[1])
+        nats, state.encoder = self.executor.step(batch, initial)
         norm = nn.utils.clip_grad_norm_(state.parameters(), self.recipe.max_grad_norm)
         state.optimiser.step()
         if state.average:
@@ -240,7 +240,7 @@ class Trainer:
         share = self.recipe.zero_state
         return bool(share) and torch.rand(()).item() < share
 
-    def _gradients(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+    def _gradients(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
         """Fill the gradients; return the nats per word of a batch and the state after it."""
         self.state.optimiser.zero_grad(set_to_none=not self.executor.keeps_gradients)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
@@ -248,7 +248,7 @@ class Trainer:
                 self.model.loss,
                 batch.words,
                 batch.targets,
-                before,
+                initial,
                 batch.context,
                 batch.real,
                 batch.extra,

@@ -92,16 +92,16 @@ class Accelerated:
             batch = self.recorded.with_room(batch)
         return on_device(batch, self.device)
 
-    def step(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+    def step(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
         self.share = processes.ProcessShare.own(batch.columns) if self.is_shared else None
         for dropout in self.dropouts:
             dropout.share = self.share
-        nats, after = (self.recorded or self.gradients)(batch, before)
+        nats, final = (self.recorded or self.gradients)(batch, initial)
         if self.share is not None:
             learning = [weight for weight in self.parameters if weight.requires_grad]
             weight = self.share.counts * len(batch.targets) / batch.word_count
             processes.add_up(learning, nats, weight)
-        return nats, after
+        return nats, final
 
     def mean(self, number: float) -> float:
         return processes.total(number) / processes.count()
@@ -145,9 +145,9 @@ def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> I
 class _Recording(NamedTuple):
     graph: torch.cuda.CUDAGraph
     batch: Prepared  # its inputs
-    before: State
+    initial: State
     loss: Tensor  # its results, besides the gradients
-    after: State
+    final: State
 
 
 class RecordedSteps:
@@ -168,31 +168,31 @@ class RecordedSteps:
         coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
         return batch._replace(room=-(-entries // coarse) * coarse)
 
-    def __call__(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
-        shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors((batch, before)))
+    def __call__(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
+        shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors((batch, initial)))
         if shape not in self.recordings:
             if shape not in self.met or not _has_memory():
                 self.met.add(shape)
-                return self._compute(batch, before)
-            self.recordings[shape] = self._record(batch, before)
+                return self._compute(batch, initial)
+            self.recordings[shape] = self._record(batch, initial)
         recording = self.recordings[shape]
-        inputs, places = _tensors((batch, before)), _tensors((recording.batch, recording.before))
+        inputs, places = _tensors((batch, initial)), _tensors((recording.batch, recording.initial))
         for value, place in zip(inputs, places, strict=True):
             place.copy_(value)
         recording.graph.replay()
-        return recording.loss.clone(), recording.after
+        return recording.loss.clone(), recording.final
 
-    def _record(self, batch: Prepared, before: State) -> _Recording:
-        batch, before = map_tensors((batch, before), Tensor.clone)
+    def _record(self, batch: Prepared, initial: State) -> _Recording:
+        batch, initial = map_tensors((batch, initial), Tensor.clone)
         graph = torch.cuda.CUDAGraph()
         # The thread that makes batches ahead uses the GPU meanwhile, which is not recorded.
         with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-            loss, after = self._compute(batch, before)
-        return _Recording(graph, batch, before, loss, after)
+            loss, final = self._compute(batch, initial)
+        return _Recording(graph, batch, initial, loss, final)
 
-    def _compute(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+    def _compute(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
         self.background.room = batch.room
-        results = self.compute(batch, before)
+        results = self.compute(batch, initial)
         self.background.room = None
         return results
 

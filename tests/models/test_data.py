@@ -123,7 +123,7 @@ def test_chosen_sentences_keep_their_documents():
 
 
 def read(text: str, seed: int, epoch: int, bagging: bool = True) -> np.ndarray:
-    """How often each sentence is read in an epoch."""
+    """Return how often an epoch reads each sentence."""
     recipe = Recipe(text=text, seed=seed, bagging=bagging, batch=4)
     parts = batches(PAIRS, recipe, np.random.default_rng([seed, epoch]))
     read = [part.positions[(part.targets != NO_WORD).numpy()] for part in parts]

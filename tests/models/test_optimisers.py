@@ -70,7 +70,7 @@ def test_muon_steps_alike_in_all_directions_and_leaves_vectors_to_adamw():
     network = model()
     steps = optimiser(replace(RECIPE, optimiser="muon", weight_decay=0.0), network)
     matrices, others = (group["params"] for group in steps.param_groups)
-    of_encoder = [each for each in network.encoder.parameters() if each.ndim == 2]
+    of_encoder = [weight for weight in network.encoder.parameters() if weight.ndim == 2]
     assert {*map(id, matrices)} == {*map(id, of_encoder)}
     assert {*map(id, matrices + others)} == {*map(id, network.parameters())}
     weight = network.encoder.layers[0].recurrent_weight
