@@ -22,7 +22,8 @@ from accord.lexicon.chain import BUILT_IN
 from accord.lexicon.chain import find as find_lexicon
 from accord.models.common.arrays import load_model, load_weights, packed, save_shards
 from accord.models.common.files import WEIGHTS, load_json
-from accord.models.common.registry import extension, imported, parted
+from accord.models.common.registry import Choice, extension, imported, parted
+from accord.models.parts import BACKGROUNDS
 from accord.models.spelling.spelling import score_text
 from accord.pipeline.base.artefact import Artefact, Inputs
 from accord.pipeline.base.messages import say
@@ -122,11 +123,14 @@ def describe(model: TrainedModel, name: str) -> dict[str, Any]:
     )
     start = _start(made)
     lookup = {**config["lookup"], "names": list(map(plain_name, config["lookup"]["names"]))}
+    background = {**config["background"], "kind": _without_paths(config["background"]["kind"])}
+    params["background"]["kind"] = background["kind"]
     return {
         **{key: value for key, value in config.items() if key != "files"},
         "name": name,
         "language": "fr",
         "lookup": lookup,
+        "background": background,
         "start": start.get("name"),
         **{
             kind: [*start.get(kind, ()), *(each for each in new if each not in start.get(kind, ()))]
@@ -135,6 +139,14 @@ def describe(model: TrainedModel, name: str) -> dict[str, Any]:
         "params": params,
         "scores": read_scores(made["evaluate"]).to_dict("records"),
     }
+
+
+def _without_paths(background: Choice) -> Choice:
+    """Return the kind of a background with the names alone of the files that it was made from."""
+    files = BACKGROUNDS.files(background)
+    if not files or not isinstance(background, dict):
+        return background
+    return {key: Path(v).name if v in files else v for key, v in background.items()}
 
 
 def _start(made: Inputs) -> dict[str, Any]:
