@@ -90,10 +90,10 @@ def commands(root: Path, trace: Trace) -> None:
     from typer.main import get_command
 
     def names(command: object, path: str) -> list[str]:
-        inner = getattr(command, "commands", None)
-        if inner is None:
+        if not hasattr(command, "list_commands"):
             return [path]
-        return [name for key, each in inner.items() for name in names(each, f"{path} {key}")]
+        inner = {name: command.get_command(None, name) for name in command.list_commands(None)}
+        return [name for key, inside in inner.items() for name in names(inside, f"{path} {key}")]
 
     app = import_module("accord.pipeline.cli.main").app
     trace.files = lambda: names(get_command(app), "accord")
