@@ -6,12 +6,11 @@ import torch
 from log_linear_cases import random_states
 
 from accord.models.background import Uniform, Unigram
-from accord.models.encoder import FeatureEmbedding, FeatureProduct
+from accord.models.encoder import FeatureEmbedding
 from accord.models.log_linear import LogLinear, OutputContext
 from accord.models.parts import OUTPUTS
 from accord.models.phi import Features
 from accord.models.softmax import Adaptive, SelfNormalised, SignatureOutput, Softmax
-from accord.zoo.outputs import ClassBased, NoiseContrastive, Sampled, nested
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0
@@ -24,9 +23,8 @@ SHARED = Features(
     np.arange(40) % 25,
     feature_count=24,
 )
-
 # Of which the first is no layer, and the others need a context.
-LAYERS = [name for name in OUTPUTS if name not in ("background", "expert", "prefix-features")]
+LAYERS = {*OUTPUTS.parts()} - {"background", "expert", "prefix-features"}
 
 
 def outputs():
@@ -36,13 +34,12 @@ def outputs():
         Softmax(40, SIZE),
         Adaptive(40, SIZE, mass=MASS, cutoffs=[5, 20]),
         Adaptive(40, SIZE),
-        ClassBased(CLASSES, SIZE),
-        ClassBased(CLASSES, SIZE, np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1])),
-        Sampled(MASS, SIZE).eval(),
-        NoiseContrastive(MASS, SIZE).eval(),
         SignatureOutput(Softmax(25, SIZE), SHARED, Unigram(SHARED, MASS)),
-        SignatureOutput(_tied(SHARED), SHARED, Unigram(SHARED, MASS)),
-        *(OUTPUTS.make(name, _given(name, tied)).eval() for name in LAYERS for tied in (0, 1)),
+        *(
+            OUTPUTS.make(name, _given(name, tied)).eval()
+            for name in sorted(LAYERS)
+            for tied in (0, 1)
+        ),
         LogLinear(one_hot, Uniform(one_hot), SIZE),
     ]
 
@@ -51,12 +48,6 @@ def _given(name: str, tied: bool) -> OutputContext:
     embedding = FeatureEmbedding(SHARED, SIZE) if tied else None
     classes = np.arange(40) % 25 % 4
     return OutputContext(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes)
-
-
-def _tied(features: Features) -> ClassBased:
-    weight = torch.nn.Parameter(torch.randn(features.feature_count, SIZE))
-    classes = np.arange(features.signature_count) % 4
-    return ClassBased(classes, SIZE, weight=weight, product=FeatureProduct(features))
 
 
 @pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
@@ -120,70 +111,6 @@ def test_adaptive_puts_the_frequent_words_into_the_head():
     assert sorted(adaptive.rank[torch.from_numpy(frequent)].tolist()) == [0, 1, 2, 3, 4]
 
 
-def test_a_class_and_then_a_word_of_it():
-    output = ClassBased(CLASSES, SIZE)
-    h = random_states(6, SIZE, dtype=torch.float32)
-    p = output.log_prob(h).exp()
-    by_class = torch.stack([p[:, number == CLASSES].sum(dim=1) for number in range(5)], dim=1)
-    assert torch.allclose(by_class, output.classes.log_prob(h).exp(), atol=1e-6)
-    with pytest.raises(ValueError, match="classes: expected words in each; 1 has none"):
-        ClassBased(np.array([0, 2, 2]), SIZE)
-
-
-def test_a_tree_goes_down_by_one_choice_at_each_of_its_levels():
-    above, root = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1])
-    output = ClassBased(CLASSES, SIZE, above, root)
-    h = random_states(6, SIZE, dtype=torch.float32)
-    p = output.log_prob(h).exp()
-    of_root = root[above[CLASSES]]
-    by_root = torch.stack([p[:, number == of_root].sum(dim=1) for number in range(2)], dim=1)
-    assert torch.allclose(by_root, output.classes.classes.classes.log_prob(h).exp(), atol=1e-6)
-
-
-def test_nested_classes_are_small_and_lie_inside_those_given():
-    classes = np.repeat([0, 1, 2], [1, 30, 9])
-    mass = np.random.default_rng(0).permutation(40) + 1.0
-    levels = nested(classes, mass, branches=4)
-    assert len(levels) == 3
-    assert all(np.bincount(level).max() <= 4 for level in levels)
-    assert (levels[2][levels[1][levels[0]]] == classes).all()
-    likeliest = np.argsort(-np.where(classes == 1, mass, 0))[:4]
-    assert len({*levels[0][likeliest]}) == 1
-    assert [len(level) for level in nested(classes, mass, branches=30)] == [40]
-
-
-@pytest.mark.parametrize("output", [ClassBased(CLASSES, SIZE), _tied(SHARED)])
-def test_a_word_in_its_class_has_one_probability_on_every_device(output):
-    """The ways of a CPU and of a GPU, and their gradients."""
-    words = torch.arange(9) % len(output.of)
-    found = []
-    for way in (output._class_by_class, output._among_all):
-        h = random_states(9, SIZE, dtype=torch.float32).requires_grad_()
-        log_p = way(h, words, output.of[words])
-        found.append((log_p, *torch.autograd.grad(log_p.sum(), [h, output.weight])))
-    for one, other in zip(*found, strict=True):
-        assert torch.allclose(one, other, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", [Sampled, NoiseContrastive])
-def test_a_sample_teaches_what_all_words_would(kind):
-    """Trained on words drawn from a distribution, the scores come to be its own."""
-    torch.manual_seed(0)
-    output, h = kind(MASS, 2, samples=200), torch.ones(200, 2)
-    truth = torch.linspace(0, 3, 40).softmax(dim=0)
-    optimiser = torch.optim.Adam(output.parameters(), lr=0.1)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.98)
-    for _ in range(150):
-        optimiser.zero_grad()
-        output.train().loss(h, truth.multinomial(200, replacement=True)).backward()
-        optimiser.step()
-        schedule.step()
-    found = output.eval().log_prob(h[:1])[0]
-    assert (truth * (truth.log() - found)).sum() < 0.02
-    if kind is NoiseContrastive:
-        assert output._scores(h[:1]).logsumexp(dim=1).item() == pytest.approx(0, abs=0.1)
-
-
 def test_a_softmax_that_normalises_itself_comes_to_need_no_z():
     """The scores of one that is trained so are nearly log p; those of another are not."""
     torch.manual_seed(0)
@@ -202,18 +129,6 @@ def test_a_softmax_that_normalises_itself_comes_to_need_no_z():
         assert torch.allclose(log_z, output._scores(h).logsumexp(dim=1), atol=1e-4)
         errors.append(log_z.square().mean().sqrt().item())
     assert errors[1] < 0.05 < errors[0] / 5
-
-
-def test_with_many_samples_the_gradient_is_the_softmax_s():
-    torch.manual_seed(0)
-    output = Sampled(MASS, SIZE, samples=200_000)
-    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
-    gradients = []
-    for training in (True, False):
-        output.zero_grad()
-        output.train(training).loss(h, words).backward()
-        gradients.append(output.weight.grad.clone())
-    assert torch.allclose(*gradients, atol=0.01 * float(gradients[1].abs().max()))
 
 
 def test_words_share_the_mass_of_their_signature():

@@ -8,8 +8,8 @@ import pytest
 
 from accord.models.common.registry import parted
 from accord.models.phi import Features
-from accord.models.recipe import Recipe
 from accord.pipeline.config.sections import BackgroundParams
+from accord.pipeline.data.encoded import read_text
 from accord.zoo.parts import labelled, prepare_characters, prepare_topics
 
 FORMS = ["</s>", "le", "juge", "match"]
@@ -26,10 +26,11 @@ def test_b_by_label_is_counted_on_training_text_and_raised_by_topics(tmp_path):
     np.save(tmp_path / "train.lengths.npy", np.array([3, 3], np.int32))
     np.save(tmp_path / "train.labels.npy", np.array([[1], [2]], np.int32))
     (tmp_path / "labels.json").write_text(json.dumps({"genre": ["loi", "sport"]}))
-    folders = {"encode": tmp_path, "background": tmp_path}
-    encoding = SimpleNamespace(artefacts=folders, mass=lambda: MASS, subwords=None)
+    labels = {"genre": ["loi", "sport"]}
+    model = SimpleNamespace(folder=tmp_path, labels=labels, mass=lambda: MASS, subwords=None)
     _, settings = parted(params.kind)
-    background = labelled(Recipe(), encoding, Features.one_hot(4), 0, **settings)
+    text = read_text(tmp_path, "train")
+    background = labelled(model, Features.one_hot(4), [text], 0, **settings)
     b = background.log_mass.exp().numpy()
     sport = 0.5 * np.array([1, 1, 0, 1]) / 3 + 0.5 * MASS
     sport[3] *= 3

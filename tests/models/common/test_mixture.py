@@ -7,7 +7,7 @@ from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
 from accord.models.background import NGramBackground, Unigram, kneser_ney
-from accord.models.data import END, Sentences
+from accord.models.data import END
 from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.mixture import (
     chunks,
@@ -19,7 +19,6 @@ from accord.models.mixture import (
 )
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
-from accord.zoo.memory import Cache
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)
@@ -38,10 +37,9 @@ def ngrams() -> TorchBackground:
 
 
 PARTS = [network(1), network(2), ngrams()]
-WITH_CACHE = [ngrams(), Cache(WORDS, half_life=50)]
 
 
-@pytest.mark.parametrize("model", [*PARTS, Cache(WORDS, half_life=5)])
+@pytest.mark.parametrize("model", PARTS)
 def test_every_part_scores_a_text_by_its_distributions(model):
     log_p = torch.from_numpy(model.log_distributions(TEXT))
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-6)
@@ -49,8 +47,8 @@ def test_every_part_scores_a_text_by_its_distributions(model):
     assert model.score(TEXT) == pytest.approx(of_text, abs=1e-5)
 
 
-@pytest.mark.parametrize(("parts", "weights"), [(PARTS, [0.5, 0.2, 0.3]), (WITH_CACHE, [0.9, 0.1])])
-def test_a_mixture_is_a_distribution(parts, weights):
+def test_a_mixture_is_a_distribution():
+    parts, weights = PARTS, [0.5, 0.2, 0.3]
     log_p = stacked_distributions(parts, TEXT).double().numpy()
     of_all = mixed(log_p.reshape(len(parts), -1), np.array(weights)).reshape(log_p.shape[1:])
     assert np.exp(of_all).sum(axis=1) == pytest.approx(np.ones(len(of_all)), abs=1e-6)
@@ -118,35 +116,12 @@ def test_words_without_mass_leave_the_exponents_alone():
     assert found == pytest.approx(likeliest_exponents(log_p, TEXT.ids), abs=1e-3)
 
 
-def test_a_part_of_exponent_0_is_left_out():
-    """Also where it finds words impossible, as a cache does those that were not yet read."""
-    parts = [*PARTS, Cache(WORDS, half_life=5)]
-    weightings = [np.array([0.7, 0.0, 0.4, 0.0]), np.array([0.0, 0.3, 0.9, 0.0])]
-    for weights, log_p in zip(weightings, score(parts, weightings, chunks(TEXT)), strict=True):
-        chosen = np.flatnonzero(weights)
-        assert np.allclose(log_p, combined([parts[at] for at in chosen], weights[chosen]))
-
-
-def test_models_over_other_words_are_not_combined():
-    other = Cache(WORDS + 1, half_life=5)
-    with pytest.raises(ValueError, match=r"models over one vocabulary, got some over \[9, 10\]"):
-        combined([ngrams(), other], np.ones(2))
-
-
 def test_chunks_are_the_sentences_in_order():
     parts = list(chunks(TEXT))
     assert len(parts) > 2
     assert np.array_equal(np.concatenate([part.ids for part in parts]), TEXT.ids)
     assert np.array_equal(np.concatenate([part.lengths for part in parts]), TEXT.lengths)
     assert all(part.ids[-1] == END for part in parts)
-
-
-def test_the_cache_is_what_its_definition_says():
-    text = Sentences(np.array([3, 4, END, 3, 3, END, 4, END]), np.array([3, 3, 2]))
-    d = 0.5 ** (1 / 2)
-    expected = [1 / 9, 0, 0, d**2 / (d + d**2), (d + d**3) / (d + d**2 + d**3), 0]
-    expected += [d**3 / (d + d**2 + d**3 + d**4), 0]
-    assert np.exp(Cache(9, half_life=2).score(text)) == pytest.approx(expected)
 
 
 KIND = np.array([0, 0, 2, 2, 2])

@@ -52,7 +52,6 @@ MODELS = {
     "all adjustments": lambda: network(trigram(), **ALL),
     "adaptation": lambda: network(FrozenModelBackground(FEATURES, network(trigram()).network)),
     "softmax": lambda: network(unigram(), "softmax"),
-    "copying": lambda: network(trigram(), "expert"),
 }
 
 

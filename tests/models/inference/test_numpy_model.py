@@ -171,8 +171,7 @@ def test_wrong_weights_are_refused(models):
 
 @pytest.mark.parametrize(
     "other",
-    [{"encoder": "gru"}, {"output": "softmax"}, {"input": "words"},
-     {"output": {"kind": "expert", "expert": "copy"}}],
+    [{"encoder": "gru"}, {"output": "softmax"}, {"input": "words"}],
 )  # fmt: skip
 def test_other_networks_are_left_to_torch(other):
     assert not computes(Recipe(**{"tied": False} | other), "unigram")

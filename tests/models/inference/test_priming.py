@@ -29,12 +29,7 @@ def a_model(**said) -> TorchModel:
     return TorchModel(LanguageModel(recipe, PHI, background).eval())
 
 
-EXPERT = {"kind": "expert", "expert": "copy"}
-
-
-@pytest.mark.parametrize(
-    "said", [{}, EXPERT, {"kind": "log-linear", "background_gate": True}], ids=str
-)
+@pytest.mark.parametrize("said", [{}, {"kind": "log-linear", "background_gate": True}], ids=str)
 def test_primed_words_are_likelier_by_their_weight_and_all_sum_to_one(said):
     model, weight = a_model(output=said or "log-linear"), 1.7
     plain, found = (each.log_distributions(TEXT) for each in (model, primed(model, CHOSEN, weight)))
@@ -44,7 +39,7 @@ def test_primed_words_are_likelier_by_their_weight_and_all_sum_to_one(said):
     assert primed(model, CHOSEN, 0.0).score(TEXT) == pytest.approx(model.score(TEXT))
 
 
-@pytest.mark.parametrize("said", [{}, EXPERT, {"kind": "log-linear", "temperature": True}], ids=str)
+@pytest.mark.parametrize("said", [{}, {"kind": "log-linear", "temperature": True}], ids=str)
 def test_the_weight_is_that_under_which_a_text_is_likeliest(said):
     model = a_model(output=said or "log-linear")
     if said.get("temperature"):

@@ -114,10 +114,13 @@ def test_values_from_python_are_what_they_are(tmp_path):
         ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
         ("train.losses={activation: -1}", "train.losses.activation: expected 0 or more, got -1"),
         ("train.losses={temporal: a}", "train.losses.temporal: expected float, got 'a'"),
-        ("train.phases={growth: {times: 1}}", "train.phases: growth.times: expected 2 or more"),
         (
-            "train.phases={growt: {}}",
-            "train.phases: expected one of pretraining, boosting, growth, got",
+            "train.phases={pretraining: {epochs: 0}}",
+            "phases: pretraining.epochs: expected 1 or more",
+        ),
+        (
+            "train.phases={pretrainin: {}}",
+            "train.phases: expected one of pretraining",
         ),
         ("train.teachers={weight: 2.0}", "train.teachers.weight: expected from 0 to 1, got 2.0"),
         ("train.weight_decay=-1e-6", "train.weight_decay: expected 0 or more, got -1e-06"),

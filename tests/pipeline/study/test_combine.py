@@ -15,7 +15,6 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine
 from accord.pipeline.study.scored_models import find
-from accord.zoo.parts import of_neighbours
 
 
 @pytest.fixture(scope="module")
@@ -60,49 +59,6 @@ def test_it_is_said_if_weights_are_tuned_on_a_part_of_validation(closed_run, cap
     monkeypatch.setattr(combine, "NUMBERS_TUNED_ON", 50 * len(models) * models[0].words)
     combine.log_linear(models)
     assert re.search(r"tuned on \d+ words of \d+", capsys.readouterr().err)
-
-
-def test_an_ensemble_weighs_all_alike_and_a_cache_is_one_more_part(closed_run):
-    models = find(str(closed_run))
-    table = combine.linear(models, uniform=True)
-    assert {cells(table, model.name)["weight"] for model in models} == {0.333}
-    table = combine.linear(models, cache=True)
-    assert sum(part.startswith("cache, half-life ") for part in table["part"]) == 1
-    without = combine.linear(models)
-    best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
-    assert best <= before + 0.1
-
-
-def test_neighbours_of_a_network_are_one_more_part(closed_run):
-    models = find(str(closed_run))
-    table = combine.linear(models, neighbours=f"{closed_run}/ll-rnn")
-    assert sum(part.startswith("neighbours of ll-rnn, temp") for part in table["part"]) == 1
-    without = combine.linear(models)
-    best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
-    assert best <= before + 0.1
-
-
-@pytest.mark.slow
-def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
-    config = tmp_path / "little.yaml"
-    config.write_text(
-        "base: tiny\nanalyse: {lexicon: [closed]}\ntrain: {epochs: 1}\nmodels: {one: {}}"
-    )
-    run = accord.run(str(config), until="evaluate", runs=tmp_path).folder
-    model = find(f"{run}/one")[0]
-    log_p = next(iter(of_neighbours(model).values()))("test")
-    is_spelled = model.distinguished("test").ids >= model.words
-    assert is_spelled.any()
-    assert np.isinf(log_p[is_spelled]).all()
-    assert np.isfinite(log_p[~is_spelled]).any()
-
-
-def test_neighbours_are_those_of_one_network(closed_run):
-    models = find(str(closed_run))
-    with pytest.raises(ValueError, match=r"expected one model, RUN/MODEL; .* rnn, ll-rnn, ngrams"):
-        combine.linear(models, neighbours=str(closed_run))
-    with pytest.raises(ValueError, match=r"a network over words.*'ngrams' has no states"):
-        combine.linear(models, neighbours=f"{closed_run}/ngrams")
 
 
 def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_path):

@@ -1,0 +1,65 @@
+"""Accord works without this package: its folders are deleted, its entry points stay."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# An editable installation would find the packages of the checkout, whatever the folder.
+ALONE = """
+import sys
+sys.meta_path[:] = [each for each in sys.meta_path if "Editable" not in repr(each)]
+"""
+PACKAGES = ("accord", "corpora", "lexicon", "models", "pipeline")
+TESTS = (
+    *("models/test_outputs.py", "models/test_ngram.py", "models/common/test_registry.py"),
+    *("models/common/test_mixture.py", "models/test_encoders.py", "models/test_calibration.py"),
+    *("models/test_regularisers.py", "models/test_distillation.py", "models/inference"),
+    *("pipeline/config/test_overrides.py", "pipeline/stages/test_plug_in.py"),
+)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """A copy of the repository without the zoo and its tests."""
+    folder = tmp_path_factory.mktemp("without")
+    for name in (*PACKAGES, "tests"):
+        skipped = shutil.ignore_patterns("zoo", "__pycache__")
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=skipped)
+    shutil.copy(ROOT / "setup.cfg", folder)
+    (folder / "sitecustomize.py").write_text(ALONE)
+    return folder
+
+
+def done(copy: Path, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_the_tests_of_the_rest_pass(copy):
+    paths = [f"tests/{path}" for path in TESTS]
+    ran = done(copy, "-m", "pytest", "-q", "-m", "not long and not slow", *paths)
+    assert ran.returncode == 0, ran.stdout[-3000:]
+
+
+@pytest.mark.slow
+def test_its_parts_and_commands_are_named_and_left_out(copy):
+    program = ("-c", "from accord.pipeline.cli.main import program; program()")
+    explained = done(copy, *program, "config")
+    assert explained.returncode == 0, explained.stderr
+    words = " ".join(explained.stdout.replace("#", "").split())
+    assert "left out: encoder 'jordan' of accord-lm cannot be loaded" in words
+    assert "#   lstm: " in explained.stdout
+    shown = done(copy, *program, "--help")
+    assert "the commands of accord.zoo:COMMANDS are left out" in shown.stderr
+    assert " score " in shown.stdout and " rescore " not in shown.stdout
