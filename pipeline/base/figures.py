@@ -170,9 +170,9 @@ def _name_points(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]
 def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     """Draw the share of pairs that each model judges rightly, by group, with its interval."""
     groups = list(dict.fromkeys(accuracy["group"]))
-    figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups)))
-    axes = figure.subplots()
     models = accuracy.groupby("model", sort=False)
+    figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups) + 0.25 * len(models)))
+    axes = figure.subplots()
     for number, ((model, rows), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
         offset = 0.12 * (number - (len(models) - 1) / 2)
         height = [groups.index(group) + offset for group in rows["group"]]
@@ -183,8 +183,10 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     axes.axvline(0.5, color=INK, linewidth=1, linestyle=":")
     axes.set_yticks(range(len(groups)), [group.replace("_", " ") for group in groups])
     axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
-    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
-    axes.legend(loc="lower left")
+    # Over the whole width and below, as the names of groups leave little of a narrow screen.
+    title = "share of pairs judged rightly; dotted: by chance"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    figure.legend(loc="outside lower left")
     return figure
 
 
