@@ -183,6 +183,10 @@ def config(
     stages: Annotated[
         bool, typer.Option("--stages", help="Show what each stage does, reads and writes.")
     ] = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", help="Print the JSON schema of a configuration, for editors."),
+    ] = False,
 ) -> None:
     """Explain every key of a configuration, or print a preset to copy."""
     if preset:
@@ -193,6 +197,10 @@ def config(
         from accord.pipeline.stages.table import declared
 
         print_table(pd.DataFrame(declared()))
+    elif schema:
+        from accord.pipeline.config.explanation import editor_schema
+
+        echo(editor_schema(), end="")
     else:
         from accord.pipeline.config.explanation import explain
         from accord.pipeline.stages.table import STAGES
