@@ -1,5 +1,9 @@
 """Errors that a user can mend. All others are faults of Accord and keep their traceback."""
 
+import errno
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk or a quota; writers do not say which
+
 
 class AccordError(ValueError):
     """A mistake in the input; its message says what was expected, what was found, and where."""

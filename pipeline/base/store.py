@@ -3,7 +3,6 @@
 An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of runs can be moved.
 """
 
-import errno
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from accord.errors import NotFoundError
+from accord.errors import FULL, NotFoundError
 from accord.models.common.files import clear_partial, write_whole
 from accord.pipeline.base.artefact import (
     ARTEFACTS,
@@ -27,8 +26,6 @@ from accord.pipeline.base.artefact import (
     write_json,
 )
 from accord.pipeline.base.messages import say
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk or a quota; writers do not say which
 
 
 class Store:
@@ -173,7 +170,6 @@ def _copy_whole(source: str, target: str) -> None:
 
 
 UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a newer format
-Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
 
 
 def faults(run: Path) -> Iterator[str]:
@@ -185,40 +181,29 @@ def faults(run: Path) -> Iterator[str]:
     except UNREADABLE as error:
         yield str(error)
         return
-    artefacts: Artefacts = {}
-    for model, stages in manifest["models"].items():
-        for stage, name in stages.items():
-            try:
-                artefacts[model, stage] = Artefact.read(run.parent / ARTEFACTS / name)
-            except UNREADABLE as error:
-                yield str(error)
-    for artefact in {artefact.folder: artefact for artefact in artefacts.values()}.values():
-        yield from _differences(artefact)
-    for (model, _), artefact in artefacts.items():
-        yield from _origins(artefact, model, artefacts)
-    if (run / "report" / META).exists():
-        yield from _copy(run / "report")
-
-
-def _differences(artefact: Artefact) -> Iterator[str]:
-    yield from artefact.faults()
-    yield from artefact.strangers()
-
-
-def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[str]:
-    """Yield whether its name or its inputs differ from what it was made from."""
-    if artefact.folder.name != name_of(artefact.made_from):
-        yield f"{artefact.folder} was made as {name_of(artefact.made_from)}"
-    for label, digests in artefact.meta["inputs"].items():
-        of_model, _, stage = label.rpartition("/")  # a stage over all models names the model too
-        above = artefacts.get((of_model or model, stage))
-        if above and not digests.items() <= above.meta["files"].items():
-            yield f"{artefact.folder} was made from something else than {above.folder}"
-
-
-def _copy(report: Path) -> Iterator[str]:
-    """Verify the copy of the report in the run's own folder, which people read."""
-    try:
-        yield from _differences(Artefact.read(report))
-    except UNREADABLE as error:
-        yield str(error)
+    places = {
+        (model, stage): run.parent / ARTEFACTS / name
+        for model, stages in manifest["models"].items()
+        for stage, name in stages.items()
+    }
+    report = run / "report"  # a copy, which people read
+    copies = [report] if (report / META).exists() else []
+    artefacts: dict[Path, Artefact] = {}
+    for folder in dict.fromkeys([*places.values(), *copies]):
+        try:
+            artefacts[folder] = Artefact.read(folder)
+        except UNREADABLE as error:
+            yield str(error)
+            continue
+        yield from artefacts[folder].faults()
+        yield from artefacts[folder].strangers()
+    for (model, _), folder in places.items():
+        if not (artefact := artefacts.get(folder)):
+            continue
+        if folder.name != name_of(artefact.made_from):
+            yield f"{folder} was made as {name_of(artefact.made_from)}"
+        for label, digests in artefact.meta["inputs"].items():
+            of_model, _, stage = label.rpartition("/")  # a stage over all models names the model
+            above = artefacts.get(places.get((of_model or model, stage)))
+            if above and not digests.items() <= above.meta["files"].items():
+                yield f"{folder} was made from something else than {above.folder}"

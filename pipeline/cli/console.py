@@ -1,11 +1,12 @@
 """Help, errors and exit codes of all commands."""
 
-import errno
+import ast
 import os
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import wraps
+from functools import cache, wraps
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from traceback import format_exception_only
@@ -15,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from accord.errors import AccordError
+from accord.errors import FULL, AccordError
 from accord.pipeline.base.messages import INSTALL, echo, printable
 
 Set = Annotated[
@@ -56,7 +57,6 @@ Seeds = Annotated[int, typer.Option("--seeds", help="Number of seeds to train ea
 Runs = Annotated[Path, typer.Option("--runs", help="Folder that holds all runs.")]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk or a quota; writers do not say which
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # that of click, typer's or not
 tracebacks = False  # set by --verbose
 
@@ -127,11 +127,23 @@ class Group(_PlainHelp, TyperGroup):
 
 
 class Later(Command):
-    """A command that is imported when it is called; until then, its name and its line of help."""
+    """A command that is imported when it is called.
 
-    def __init__(self, name: str, place: str, line: str, panel: str | None = None):
-        super().__init__(name, help=line, rich_help_panel=panel)
+    Its line of help is read from its source, so that `accord --help` imports no command.
+    """
+
+    def __init__(self, name: str, place: str, panel: str | None = None):
+        super().__init__(name, rich_help_panel=panel)
         self.place = place  # module:function
+
+    @property
+    def help(self) -> str | None:
+        module, _, function = self.place.partition(":")
+        return _first_lines(module).get(function)
+
+    @help.setter
+    def help(self, text: str | None) -> None:
+        """Ignore the text: click sets what its constructor got, which is none."""
 
     def loaded(self) -> Command:
         alone = typer.Typer(add_completion=False)
@@ -144,6 +156,14 @@ class Later(Command):
             return self.loaded().make_context(*args, **kwargs)
         except ModuleNotFoundError as error:
             _end(error)
+
+
+@cache
+def _first_lines(module: str) -> dict[str, str]:
+    """Return the first paragraph of each function's docstring, from the source of a module."""
+    tree = ast.parse(Path(find_spec(module).origin).read_text(encoding="utf-8"))
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {node.name: (ast.get_docstring(node) or "").split("\n\n")[0] for node in functions}
 
 
 def command(function: Callable) -> Callable:

@@ -1,8 +1,4 @@
-"""The command line `accord`: a table of commands, whose modules are imported when they are called.
-
-A command is the function of its name. Its line here is the first of the function's docstring, so
-that `accord --help` imports no command; a test compares the two.
-"""
+"""The command line `accord`: a table of commands; each is imported when it is called."""
 
 import atexit
 import gc
@@ -18,117 +14,45 @@ from accord.pipeline.base.messages import echo, say, set_level
 from accord.pipeline.cli import console
 from accord.pipeline.cli.console import Group, Later
 
-# Name → the module and the line of help; of a group, its rows and its line.
-Rows = Mapping[str, "tuple[str | Rows, str]"]
+# Name → module:function; of a group, its rows and its line of help.
+Rows = Mapping[str, "str | tuple[Rows, str]"]
 
-SUITE: Rows = {
-    "make": (
-        "accord.pipeline.cli.agree",
-        "Make minimal pairs: a real sentence, and the same with a word that no longer agrees.",
-    ),
-}
+SUITE: Rows = {"make": "accord.pipeline.cli.agree:make"}
 LEXICON: Rows = {
-    "list": (
-        "accord.pipeline.cli.lexicon:list_lexicons",
-        "List all lexicons with their size and licence, and whether their data is here.",
-    ),
-    "show": (
-        "accord.pipeline.cli.lexicon",
-        "Show the analyses of a word by every lexicon with data, and its φ by --lexicon.",
-    ),
-    "coverage": (
-        "accord.pipeline.cli.lexicon",
-        "Show how much of a corpus lexicons cover, and how well guessers analyse the rest.",
-    ),
-    "diff": (
-        "accord.pipeline.cli.lexicon",
-        "List words that two chains of lexicons analyse differently, and what that costs in bits.",
-    ),
-    "compare": (
-        "accord.pipeline.cli.lexicon",
-        "Train the last model of a configuration with each chain of lexicons, and compare them.",
-    ),
+    "list": "accord.pipeline.cli.lexicon:list_lexicons",
+    "show": "accord.pipeline.cli.lexicon:show",
+    "coverage": "accord.pipeline.cli.lexicon:coverage",
+    "diff": "accord.pipeline.cli.lexicon:diff",
+    "compare": "accord.pipeline.cli.lexicon:compare",
 }
-# Every command by the panel of `accord --help` that shows it, in the order in which people meet
-# them.
+# Every command by its panel of `accord --help`, in the order in which people meet them.
 PANELS: dict[str, Rows] = {
     "Ask a model": {
-        "score": (
-            "accord.pipeline.cli.score",
-            "Score a text: log p of each word and sentence, perplexity, bits per character.",
-        ),
-        "explain": (
-            "accord.pipeline.cli.model",
-            "List the likeliest next words and say why they are likely, feature by feature.",
-        ),
-        "generate": (
-            "accord.pipeline.cli.model",
-            "Generate sentences, by sampling or by beam search.",
-        ),
-        "correct": (
-            "accord.pipeline.cli.confusions",
-            "Suggest words that agree better, or that sound the same and fit better, and say why.",
-        ),
-        "vectors": (
-            "accord.pipeline.cli.model",
-            "Compare words by their vectors: neighbours, analogies, the odd one out, inflection.",
-        ),
-        "page": (
-            "accord.pipeline.cli.page",
-            "Serve a local web page to type, explain, change and compare sentences.",
-        ),
+        "score": "accord.pipeline.cli.score:score",
+        "explain": "accord.pipeline.cli.model:explain",
+        "generate": "accord.pipeline.cli.model:generate",
+        "correct": "accord.pipeline.cli.confusions:correct",
+        "vectors": "accord.pipeline.cli.model:vectors",
+        "page": "accord.pipeline.cli.page:page",
     },
     "Stimuli": {
-        "surprisal": (
-            "accord.pipeline.cli.surprisal",
-            "Turn a table of sentences into a table of words with their surprisal in bits.",
-        ),
-        "norms": (
-            "accord.pipeline.cli.surprisal",
-            "Hold models against people: what surprisal explains beyond length and frequency.",
-        ),
-        "expect": (
-            "accord.pipeline.cli.surprisal",
-            "Show the probability of each gender, number or part of speech before every word.",
-        ),
-        "agree": (
-            "accord.pipeline.cli.agree",
-            "Score minimal pairs: how often a model finds the right sentence likelier.",
-        ),
+        "surprisal": "accord.pipeline.cli.surprisal:surprisal",
+        "norms": "accord.pipeline.cli.surprisal:norms",
+        "expect": "accord.pipeline.cli.surprisal:expect",
+        "agree": "accord.pipeline.cli.agree:agree",
         "suite": (SUITE, "Make minimal pairs from your own sentences."),
     },
     "Train": {
-        "run": (
-            "accord.pipeline.cli.run",
-            "Train the models of a configuration: run each stage that is not done, print results.",
-        ),
-        "config": (
-            "accord.pipeline.cli.run",
-            "Explain every key of a configuration, or print a preset to copy.",
-        ),
-        "fetch": (
-            "accord.pipeline.cli.run",
-            "Download corpora and lexicons into the data folder and check their hashes.",
-        ),
-        "export": (
-            "accord.pipeline.cli.results",
-            "Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors.",
-        ),
+        "run": "accord.pipeline.cli.run:run",
+        "config": "accord.pipeline.cli.run:config",
+        "fetch": "accord.pipeline.cli.run:fetch",
+        "export": "accord.pipeline.cli.results:export",
     },
     "Compare": {
         "lexicon": (LEXICON, "Look words up in lexicons; measure, compare and swap lexicons."),
-        "compare": (
-            "accord.pipeline.cli.results",
-            "Compare the models of several runs in one table; train those that are not trained.",
-        ),
-        "combine": (
-            "accord.pipeline.cli.results",
-            "Combine models with weights tuned on validation; show the perplexity without each.",
-        ),
-        "audit": (
-            "accord.pipeline.cli.results",
-            "Check a run for leaks: which splits its vocabulary, φ and b have seen.",
-        ),
+        "compare": "accord.pipeline.cli.results:compare",
+        "combine": "accord.pipeline.cli.results:combine",
+        "audit": "accord.pipeline.cli.results:audit",
     },
 }
 # Commands of earlier versions → the commands of this one that do the same.
@@ -159,17 +83,16 @@ Group.moved = {
 def commands_of(rows: Rows, panel: str | None = None) -> dict[str, Later | Group]:
     """Return the commands of rows, to be shown in a panel of the help."""
     commands: dict[str, Later | Group] = {}
-    for name, (place, line) in rows.items():
-        if isinstance(place, str):
-            module, _, function = place.partition(":")
-            place = f"{module}:{function or name}"
-            commands[name] = Later(name, place, line, panel)
+    for name, row in rows.items():
+        if isinstance(row, str):
+            commands[name] = Later(name, row, panel)
         else:
+            inside, line = row
             commands[name] = Group(
                 name=name,
                 help=line,
                 no_args_is_help=True,
-                commands=commands_of(place),
+                commands=commands_of(inside),
                 rich_help_panel=panel,
             )
     return commands
@@ -208,8 +131,8 @@ class Accord(Group):
 
 @cache
 def _from_outside() -> dict[str, Later | Group]:
-    """Return the commands of other packages, by name."""
-    from importlib.metadata import entry_points  # here, as Accord's own commands need none
+    """Return the commands of other packages by name."""
+    from importlib.metadata import entry_points  # here, as Accord's commands need none
 
     commands: dict[str, Later | Group] = {}
     for point in entry_points(group="accord.commands"):

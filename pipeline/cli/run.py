@@ -30,7 +30,7 @@ from accord.pipeline.data.catalogue import SOURCES
 
 if TYPE_CHECKING:
     from accord.pipeline.config.configuration import Config
-    from accord.pipeline.run.pool import Workers
+    from accord.pipeline.run.pool import Pool
 
 
 @command
@@ -123,7 +123,7 @@ def run(
         echo(f"report: {report / 'index.html'}")
 
 
-def _workers(place: str, at_once: int | None, cpus: float, gpus: float | None) -> "Workers":
+def _workers(place: str, at_once: int | None, cpus: float, gpus: float | None) -> "Pool":
     from accord.pipeline.integrations.ray import Ray
     from accord.pipeline.run.pool import Pool
 

@@ -14,7 +14,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Thread
-from typing import Any, Protocol
+from typing import Any
 
 from accord.models.common.files import remove
 from accord.pipeline.base.artefact import (
@@ -46,18 +46,6 @@ class Task:
         resolve_name(self.function)(self.folder, *self.arguments)
 
 
-class Workers(Protocol):
-    """Processes that compute tasks, here or on other machines."""
-
-    at_once: int
-
-    def call(self, task: Task) -> None:
-        """Run a task to its end."""
-
-    def stop(self) -> None:
-        """End the running tasks."""
-
-
 class Pool:
     """Processes of this machine: a new one for each task, as a failure may make it unusable."""
 
@@ -84,7 +72,7 @@ def _end_with_the_parent() -> None:
 
 
 def side_by_side(
-    workers: Workers, calls: Mapping[str, Callable[[], Any]]
+    workers: Pool, calls: Mapping[str, Callable[[], Any]]
 ) -> Iterator[tuple[str, Future]]:
     """Run calls, each of which waits for a task, several at a time; yield each that has ended."""
     with ThreadPoolExecutor(workers.at_once) as threads:
@@ -111,7 +99,7 @@ class Shards:
     """
 
     count: int
-    workers: Workers
+    workers: Pool
 
     def compute(self, stage: Stage, params: Any, inputs: Inputs, out: Path) -> None:
         """Compute the shards that are missing, and the artefact from all of them."""

@@ -8,13 +8,11 @@ below it.
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from accord.errors import AccordError
 from accord.models.common.files import clear_partial
@@ -35,7 +33,7 @@ from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.catalogue import MissingData
 from accord.pipeline.data.fetch import fetch
 from accord.pipeline.model.find import RUNS, find_start
-from accord.pipeline.run.pool import Shards, Workers
+from accord.pipeline.run.pool import Pool, Shards
 from accord.pipeline.stages.stage import TRAIN, Job, Stage
 from accord.pipeline.stages.table import STAGES, check_names
 
@@ -61,7 +59,7 @@ class Run:
         config: Config,
         runs: Path,
         shards: Shards | None = None,
-        workers: Workers | None = None,
+        workers: Pool | None = None,
     ):
         if config.name == ARTEFACTS:
             raise AccordError(f"a run cannot be called {ARTEFACTS}, like the folder of artefacts")
@@ -69,19 +67,18 @@ class Run:
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
         self._former = self._manifest()
+        # A finished run stays until the new one is complete.
+        self._was_finished = "report" in self._former.get("models", {}).get(WHOLE_RUN, {})
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
 
-    def check(self) -> None:
-        """Reject a configuration that some stage cannot run with."""
-        for model, sections in self.config.models.items():
-            for stage in STAGES.values():
-                try:
-                    stage.check(sections)
-                except ValueError as error:
-                    raise AccordError(f"model '{model}', {error}") from None
+    def execute(self, until: str | None = None, force: Collection[str] = ()) -> None:
+        """Bring every stage up to date, or every one up to and including `until`.
 
-    def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
-        """Bring every stage up to date, or every one up to and including `until`."""
+        The data that the stages need is fetched first.
+        """
+        check_names([*force, *([until] if until else [])])
+        self._check()
+        self._fetch(until)
         made: set[str] = set()
         self._clear()
         for model, stage in self.steps(until):
@@ -95,7 +92,7 @@ class Run:
                 artefact = self._make(model, job, reason, forced)
                 made.add(job.name)
             self._record(model, stage, artefact)
-        if until is None or not self._is_finished:
+        if until is None or not self._was_finished:
             self._write_manifest()
         if not made:
             say(f"all stages of '{self.config.name}' are done")
@@ -103,6 +100,29 @@ class Run:
             report = self.artefacts[WHOLE_RUN, "report"]
             report.check()
             publish(report, self.folder / "report")
+
+    def _check(self) -> None:
+        """Reject a configuration that some stage cannot run with."""
+        for model, sections in self.config.models.items():
+            for stage in STAGES.values():
+                try:
+                    stage.check(sections)
+                except ValueError as error:
+                    raise AccordError(f"model '{model}', {error}") from None
+            if start := sections["train"].start:
+                find_start(start)
+
+    def _fetch(self, until: str | None) -> None:
+        """Fetch the data that the stages need and the data folders lack."""
+        for model, stage in self.steps(until):
+            if stage is TRAIN and self.is_student(model):
+                continue
+            while True:
+                try:
+                    stage.files(self.params(model, stage))
+                    break
+                except MissingData as missing:
+                    fetch(missing.source)
 
     def _make(self, model: str, job: Job, reason: str, anew: bool) -> Artefact:
         stage = job.stage
@@ -117,7 +137,7 @@ class Run:
         say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
         return artefact
 
-    def _train(self, workers: Workers, forced: bool) -> set[str]:
+    def _train(self, workers: Pool, forced: bool) -> set[str]:
         """Train the models side by side that are not trained; return the names of artefacts."""
         from accord.pipeline.run.train import lacks_teacher, train_models  # here: it loads torch
 
@@ -138,7 +158,7 @@ class Run:
 
     def _record(self, model: str, stage: Stage, artefact: Artefact) -> None:
         self.artefacts[model, stage.name] = artefact
-        if not self._is_finished:  # a finished run stays until the new one is complete
+        if not self._was_finished:
             self._write_manifest()
 
     def _clear(self) -> None:
@@ -236,11 +256,6 @@ class Run:
         name = self._former.get("models", {}).get(model, {}).get(stage.name)
         return self.store.find(name) if name else None
 
-    @property
-    def _is_finished(self) -> bool:
-        """Return whether the folder held a run with its report before this one began."""
-        return "report" in self._former.get("models", {}).get(WHOLE_RUN, {})
-
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST
         return read_json(path) if path.exists() else {}
@@ -266,7 +281,7 @@ def run(
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
     shards: Shards | None = None,
-    workers: Workers | None = None,
+    workers: Pool | None = None,
 ) -> Run:
     """Run every stage of a preset or configuration file that is not done.
 
@@ -280,54 +295,19 @@ def run(
     overrides = _overrides(set) if isinstance(set, Mapping) else set
     loaded = load_config(config, overrides, models, name)
     expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
-    return run_config(expanded, until=until, force=force, runs=runs, shards=shards, workers=workers)
-
-
-def run_config(
-    config: Config,
-    *,
-    until: str | None = None,
-    force: Sequence[str] = (),
-    runs: str | Path = RUNS,
-    shards: Shards | None = None,
-    workers: Workers | None = None,
-) -> Run:
-    """Bring every stage of a configuration up to date, fetching the data it names."""
-    check_names([*force, *([until] if until else [])])
-    this = Run(config, Path(runs), shards, workers)
-    this.check()
-    for start in {sections["train"].start for sections in config.models.values()} - {None}:
-        find_start(start)
-    _fetch_missing(this, until)
-    this.execute(until, frozenset(force))
+    this = Run(expanded, Path(runs), shards, workers)
+    this.execute(until, force)
     return this
 
 
 def _overrides(values: Mapping[str, Any]) -> list[str]:
     """Write overrides as on the command line, in YAML, which includes JSON; text stays as it is."""
-    return [
-        f"{key}={value if isinstance(value, str) else _as_json(value)}"
+
+    def plain(value: Any) -> Any:  # of a number of numpy, or of a path
+        return value.item() if hasattr(value, "item") else str(value)
+
+    written = {
+        key: value if isinstance(value, str) else json.dumps(value, default=plain)
         for key, value in values.items()
-    ]
-
-
-def _as_json(value: Any) -> str:
-    """Write the value as JSON; numpy's numbers become Python's, and paths text."""
-    return json.dumps(
-        value,
-        ensure_ascii=False,
-        default=lambda other: other.item() if isinstance(other, np.generic) else str(other),
-    )
-
-
-def _fetch_missing(this: Run, until: str | None) -> None:
-    """Fetch the data that the stages need and the data folders lack."""
-    for model, stage in this.steps(until):
-        if stage is TRAIN and this.is_student(model):
-            continue
-        while True:
-            try:
-                stage.files(this.params(model, stage))
-                break
-            except MissingData as missing:
-                fetch(missing.source)
+    }
+    return [f"{key}={value}" for key, value in written.items()]

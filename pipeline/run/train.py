@@ -36,7 +36,7 @@ from accord.pipeline.base.artefact import (
 )
 from accord.pipeline.base.messages import counted, echo, set_level
 from accord.pipeline.base.store import Store
-from accord.pipeline.run.pool import Pool, Task, Workers, side_by_side
+from accord.pipeline.run.pool import Pool, Task, side_by_side
 from accord.pipeline.stages import train
 from accord.pipeline.stages.stage import TRAIN, Job
 
@@ -66,7 +66,7 @@ def compute(folder: Path, model: str, recipe: Recipe, inputs: Mapping[str, str],
 def train_models(
     store: Store,
     jobs: Mapping[str, Job],
-    workers: Workers,
+    workers: Pool,
     finished: Finished,
     anew: bool = False,
 ) -> None:
@@ -101,7 +101,7 @@ def lacks_teacher(job: Job) -> NotFoundError | None:
     return None
 
 
-def _train_on(workers: Workers, model: str, job: Job, out: Path) -> None:
+def _train_on(workers: Pool, model: str, job: Job, out: Path) -> None:
     """Let workers train a model into a folder among the artefacts."""
     teachers = job.params.teachers
     paths = [Path(name) for name in teachers.models]

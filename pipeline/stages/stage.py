@@ -24,13 +24,9 @@ from accord.pipeline.model.folder import FEATURES
 from accord.pipeline.model.words import WORDS
 
 
-def _reads_no_files(params: Any) -> Sequence[Path]:
-    """Return no files: most stages read only what the stages above them made."""
+def _nothing(_: Any) -> tuple[()]:
+    """Return no files and reject nothing, as most stages do."""
     return ()
-
-
-def _checks_nothing(sections: Mapping[str, Any]) -> None:
-    """Accept everything: most parameters are checked one by one."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +38,12 @@ class Stage:
     inputs: Mapping[str, tuple[str, ...]]  # stage above -> the files of its folder that are read
     outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
     params: type  # a frozen dataclass: this stage's section of the configuration
-    computed_by: str  # module:function
     # Raised when the same parameters and inputs give other files, so that artefacts of earlier code
     # are made again.
     version: int
-    files: Callable[[Any], Sequence[Path]] = _reads_no_files  # data outside the run that is read
+    files: Callable[[Any], Sequence[Path]] = _nothing  # data outside the run
     # Rejects invalid combinations of sections before the first stage runs.
-    check: Callable[[Mapping[str, Any]], None] = _checks_nothing
+    check: Callable[[Mapping[str, Any]], None] = _nothing
     resumes: bool = False  # resumes from the folder of an interrupted run
     # Whether it can be computed in shards: its module then has `pieces` and `shard` too, and
     # `compute` takes the folders of the shards.
@@ -61,19 +56,22 @@ class Stage:
     audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def compute(self) -> Callable[[Any, Inputs, Path], None]:
+    def compute(self) -> Callable[..., None]:
         """Import the function from parameters and the folders of inputs to files in one folder."""
-        return resolve_name(self.computed_by)
+        return self._function("compute")
 
     @property
     def pieces(self) -> Callable[[Any, Inputs, int], list]:
         """Import the function from parameters, inputs and a number to at most so many shards."""
-        return resolve_name(f"{self.computed_by.partition(':')[0]}:pieces")
+        return self._function("pieces")
 
     @property
     def shard(self) -> Callable[[Any, Inputs, Any, Path], None]:
         """Import the function from parameters, inputs and a shard to files in one folder."""
-        return resolve_name(f"{self.computed_by.partition(':')[0]}:shard")
+        return self._function("shard")
+
+    def _function(self, name: str) -> Callable:
+        return resolve_name(f"accord.pipeline.stages.{self.name}:{name}")
 
     def files_read(self, label: str) -> tuple[str, ...]:
         """Return the files of an input that are read; a stage over models has a label for each."""
@@ -90,7 +88,7 @@ class Job:
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """All that the artefact depends on."""
+        """Return all that the artefact depends on."""
         compared = [field.name for field in fields(self.params) if field.compare]
         return {
             "stage": self.stage.name,
@@ -105,7 +103,7 @@ class Job:
 
     @property
     def _shown(self) -> dict[str, Any]:
-        """The parameters of earlier stages that are reported; no file need differ where they do."""
+        """Return the parameters of earlier stages that are reported; files may be the same."""
         return {
             f"{label}.{key}": value
             for label, artefact in self.inputs.items()
@@ -115,7 +113,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The name of the artefact."""
+        """Return the name of the artefact."""
         return name_of(self.made_from)
 
     @property
@@ -167,7 +165,6 @@ TRAIN = Stage(
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,
-    computed_by="accord.pipeline.stages.train:compute",
     version=4,
     files=_files_of_training,
     resumes=True,

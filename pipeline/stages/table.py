@@ -1,7 +1,7 @@
 """The nine stages in the order in which data flows: what each reads, writes and checks.
 
-`compute` is named and imported when a stage runs, so that this table can be read without torch:
-`accord config`, `accord stages` and the keys of artefacts need no more than it.
+A stage's module has its name and is imported when it runs, so that this table needs no torch:
+`accord config` and the keys of artefacts need no more than it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -128,7 +128,6 @@ STAGES = _by_name(
             ABOUT: "how the corpus was split, and how many texts were left out for each reason",
         },
         params=CorpusParams,
-        computed_by="accord.pipeline.stages.corpus:compute",
         sharded=True,
         version=6,
         files=_files_of_sources,
@@ -142,7 +141,6 @@ STAGES = _by_name(
             WRITTEN: "how training writes each word most often, where words are lowercased",
         },
         params=TokeniseParams,
-        computed_by="accord.pipeline.stages.tokenise:compute",
         sharded=True,
         version=3,
     ),
@@ -162,7 +160,6 @@ STAGES = _by_name(
             "*.suite.parquet": "the pairs of each agreement suite",
         },
         params=AnalyseParams,
-        computed_by="accord.pipeline.stages.analyse:compute",
         sharded=True,
         version=4,
         files=_files_of_lexicons_and_suites,
@@ -182,7 +179,6 @@ STAGES = _by_name(
             START_WEIGHTS: "the weights of the initial checkpoint, if there is one",
         },
         params=FeaturiseParams,
-        computed_by="accord.pipeline.stages.featurise:compute",
         version=4,
         files=_files_of_templates,
         starts=True,
@@ -208,7 +204,6 @@ STAGES = _by_name(
             "spelled.npy": "the class, from 1, of each word that it was learned from; else 0",
         },
         params=BackgroundParams,
-        computed_by="accord.pipeline.stages.background:compute",
         version=3,
         files=_files_of_ngrams,
         starts=True,
@@ -241,7 +236,6 @@ STAGES = _by_name(
             "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
         },
         params=EncodeParams,
-        computed_by="accord.pipeline.stages.encode:compute",
         sharded=True,
         version=3,
     ),
@@ -261,7 +255,6 @@ STAGES = _by_name(
             "critical word, is likelier",
         },
         params=EvaluateParams,
-        computed_by="accord.pipeline.stages.evaluate:compute",
         version=3,
         files=_files_of_metrics,
     ),
@@ -288,7 +281,6 @@ STAGES = _by_name(
             "*.svg": "the same, without a ground",
         },
         params=ReportParams,
-        computed_by="accord.pipeline.stages.report:compute",
         version=7,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),

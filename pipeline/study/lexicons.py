@@ -38,7 +38,7 @@ from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import FREQUENT, fill, of_analyses
 from accord.pipeline.evaluation.comparison import comparison_table, scores
 from accord.pipeline.evaluation.suites import CLAMS
-from accord.pipeline.run.run import run_config
+from accord.pipeline.run.run import Run
 
 
 def compare_lexicons(
@@ -56,7 +56,8 @@ def compare_lexicons(
         analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
         models[chain.replace(",", "+")] = {**sections, "analyse": analyse}
     compared = Config(f"{config.name}-lexicons", config.sections, models)
-    finished = run_config(compared, runs=runs)
+    finished = Run(compared, Path(runs))
+    finished.execute()
     table = comparison_table(scores(finished.folder))
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
     return table, finished.folder

@@ -45,7 +45,7 @@ def index(word: str) -> None:
     "Look a word up in a table that lacks it."
     {}[word]
 
-COMMANDS = {"Compare": {"index": ("faulty", "Look a word up in a table that lacks it.")}}
+COMMANDS = {"Compare": {"index": "faulty:index"}}
 """
 
 

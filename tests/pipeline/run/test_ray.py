@@ -1,6 +1,7 @@
 """Models trained on Ray are those that this machine trains, also where a node is lost."""
 
 import time
+from concurrent.futures import Future
 from importlib.util import find_spec
 from threading import Thread
 
@@ -11,7 +12,7 @@ from accord import run
 from accord.pipeline.base.artefact import hashes_of
 from accord.pipeline.cli.main import app
 from accord.pipeline.integrations import ray as on_ray
-from accord.pipeline.integrations.ray import Ray, sent_back
+from accord.pipeline.integrations.ray import Ray, changes
 from accord.pipeline.run.pool import Pool, Shards
 from accord.pipeline.run.run import Run
 
@@ -90,28 +91,16 @@ def test_six_models_are_the_same_where_a_node_is_lost_while_it_trains(tmp_path, 
 
 
 def test_a_checkpoint_is_sent_after_the_logs_before_it_and_removed_files_are_removed(tmp_path):
-    kept: dict[str, bytes] = {}
-    order: list[str] = []
-
-    def send(name: str, content: bytes | None) -> None:
-        order.append(name)
-        if content is None:
-            del kept[name]
-        else:
-            kept[name] = content
-
-    (tmp_path / "steps.csv").write_text("1\n")
-    with pytest.raises(ValueError, match="stopped"), sent_back(tmp_path, send):
-        (tmp_path / "steps.csv").write_text("1\n2\n")
-        (tmp_path / "checkpoint-1").write_text("")
-        while "checkpoint-1" not in kept:
-            time.sleep(0.01)
-        assert order == ["steps.csv", "checkpoint-1"]
-        (tmp_path / "checkpoint-1").unlink()
-        (tmp_path / "half.partial").mkdir()
-        (tmp_path / "half.partial" / "weights").write_text("")
-        raise ValueError("stopped")
-    assert kept == {"steps.csv": b"1\n2\n"}
+    running = Future()
+    sent = changes(tmp_path, ["steps.csv"], running)
+    (tmp_path / "steps.csv").write_text("1\n2\n")
+    (tmp_path / "checkpoint-1").write_text("")
+    assert [next(sent), next(sent)] == [("steps.csv", b"1\n2\n"), ("checkpoint-1", b"")]
+    (tmp_path / "checkpoint-1").unlink()
+    (tmp_path / "half.partial").mkdir()
+    (tmp_path / "half.partial" / "weights").write_text("")
+    running.set_result(None)
+    assert [*sent] == [("checkpoint-1", None)]
 
 
 def test_without_ray_a_line_says_what_installs_it(monkeypatch):
