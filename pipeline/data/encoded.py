@@ -200,6 +200,30 @@ def read_parts(folder: Path, split: str) -> dict[str, np.ndarray]:
     return {name: saved["part"] == number for number, name in sorted(names, key=itemgetter(1))}
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """A split for evaluation."""
+
+    name: str
+    sentences: Sentences
+    text: WrittenText
+    unseen: np.ndarray  # whether the training text lacks each word
+    characters: int
+    parts: Mapping[str, np.ndarray]  # the sentences of each source, if there are several
+
+
+def read_held_out(folder: Path, split: str) -> HeldOut:
+    """Read a split for evaluation."""
+    return HeldOut(
+        split,
+        read_sentences(folder, split),
+        read_forms(folder, split),
+        load_array(folder / f"{split}.unseen.npy"),
+        read_sizes(folder)[split]["characters"],
+        read_parts(folder, split),
+    )
+
+
 def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -> Sentences:
     """Return the training text with the weight of each sentence by its source, by default 1."""
     parts = read_parts(folder, "train")

@@ -68,6 +68,8 @@ class Vocabulary:
 
     @cached_property
     def _classes(self) -> "UnknownClasses":
+        if len(self.unknown) == 1:
+            return UnknownClasses(self.unknown, None)
         return self._make_classes()
 
 

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from accord.models.common.arrays import load_array
 from accord.models.common.checks import check_finite
 from accord.models.common.registry import Registry
 from accord.models.data import Model
@@ -30,15 +29,7 @@ from accord.models.log import CURVE, PHASE_CURVES, read_curve
 from accord.models.spelling.spelling import Spelling, WrittenText, score_text
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
-from accord.pipeline.data.encoded import (
-    DOCUMENTS,
-    Suite,
-    read_encoded_suite,
-    read_forms,
-    read_parts,
-    read_sentences,
-    read_sizes,
-)
+from accord.pipeline.data.encoded import HeldOut, Suite
 
 if TYPE_CHECKING:
     from accord.models.model import LanguageModel
@@ -125,51 +116,47 @@ OF_START = "perplexity of the start"  # of the initial checkpoint
 
 
 def measure(
-    model: Model, spelling: Spelling | None, encoded: Path, split: str, alone: bool = False
+    model: Model, spelling: Spelling | None, split: HeldOut, alone: bool = False
 ) -> tuple[dict, ScoredText]:
     """Return the figures of a split and the scores that they are computed from.
 
     A model of documents reads its documents, or with `alone` each sentence by itself.
     """
-    sentences = read_sentences(encoded, split)
-    sentences = sentences.alone() if alone else sentences
+    sentences = split.sentences.alone() if alone else split.sentences
     start = time.monotonic()
-    text = read_forms(encoded, split)
-    log_p, is_spelled = score_text(model, spelling, sentences, text, UNKNOWN_ID)
+    log_p, is_spelled = score_text(model, spelling, sentences, split.text, UNKNOWN_ID)
     rate = len(log_p) / (time.monotonic() - start)
-    unseen = load_array(encoded / f"{split}.unseen.npy")
-    characters = read_sizes(encoded)[split]["characters"]
-    scored = ScoredText(log_p, sentences.ids == END_ID, is_spelled, unseen, characters)
+    is_end = sentences.ids == END_ID
+    scored = ScoredText(log_p, is_end, is_spelled, split.unseen, split.characters)
     return summary(scored) | {"words scored per second": rate}, scored
 
 
-def measure_parts(encoded: Path, split: str, scored: ScoredText) -> dict[str, dict]:
+def measure_parts(split: HeldOut, scored: ScoredText) -> dict[str, dict]:
     """Return the figures of each source's sentences in a split with several sources."""
-    sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
     # A word's letters and the space or line end after it; position −1, an end, has none.
-    characters = np.array([*(len(form) + 1 for form in text.forms), 0])[text.positions]
+    characters = np.array([*(len(form) + 1 for form in split.text.forms), 0])[split.text.positions]
     figures = {}
-    for source, is_of_source in read_parts(encoded, split).items():
-        chosen = np.repeat(is_of_source, sentences.lengths)
+    for source, is_of_source in split.parts.items():
+        chosen = np.repeat(is_of_source, split.sentences.lengths)
         part = scored.part(chosen, int(characters[chosen].sum()))
-        figures[f"{split}/{source}"] = summary(part)
+        figures[f"{split.name}/{source}"] = summary(part)
     return figures
 
 
 WITHOUT_CONTEXT = ("perplexity", "nats per word", "bits per character")
 
 
-def is_read_in_documents(model: Model, encoded: Path, split: str) -> bool:
-    """Return whether the model carries its state across sentence ends in this split."""
-    return getattr(model, "reads_documents", False) and (encoded / f"{split}{DOCUMENTS}").exists()
-
-
 def measure_alone(
-    model: Model, spelling: Spelling | None, encoded: Path, split: str
+    model: Model, spelling: Spelling | None, split: HeldOut
 ) -> dict[str, dict[str, float]]:
-    """Return the figures of a split and its parts, each sentence read by itself."""
-    whole, scored = measure(model, spelling, encoded, split, alone=True)
-    parts = {split: whole} | measure_parts(encoded, split, scored)
+    """Return the figures of a split and its parts, each sentence read by itself.
+
+    Empty if the model does not carry its state across sentence ends in this split.
+    """
+    if split.sentences.documents is None or not getattr(model, "reads_documents", False):
+        return {}
+    whole, scored = measure(model, spelling, split, alone=True)
+    parts = {split.name: whole} | measure_parts(split, scored)
     return {
         part: {f"{name} without context": figures[name] for name in WITHOUT_CONTEXT}
         for part, figures in parts.items()
@@ -260,10 +247,9 @@ Z = 1.959963984540054  # standard errors to each side, for 95 %
 
 
 def measure_agreement(
-    model: Model, spelling: Spelling | None, encoded: Path, name: str
+    model: Model, spelling: Spelling | None, suite: Suite, text: WrittenText
 ) -> tuple[dict, np.ndarray]:
     """Return the figures of an encoded suite, and the margins of its pairs."""
-    suite, text = read_encoded_suite(encoded, name)
     start = time.monotonic()
     scores = margins(model, spelling, suite, text)
     rate = len(scores) / (time.monotonic() - start)

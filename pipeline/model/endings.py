@@ -36,7 +36,7 @@ COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 
 class _Answers(Lexicon):
-    """A lexicon that lists no forms."""
+    """A lexicon that answers for any form and lists none."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -58,15 +58,9 @@ class _OfLook(_Answers):
         return self.guesser.guess(np.full(len(forms), self.look, dtype=object), forms)
 
 
-def write_analysed(
-    types: pd.DataFrame,
-    analyses: pd.DataFrame,
-    chain: Lexicon,
-    out: Path,
-    **columns: np.ndarray,
-) -> None:
+def write_analysed(types: pd.DataFrame, analyses: pd.DataFrame, chain: Lexicon, out: Path) -> None:
     """Write the known words, their readings and the endings of unknown words for a model folder."""
-    words = save_analyses(out / ANALYSES, analyses, types, **columns)
+    words = save_analyses(out / ANALYSES, analyses, types)
     words.save(out / WORDS)
     if len(words.unknown) > 1:
         guesser = chain.guesser if isinstance(chain, Chain) else chain
@@ -155,9 +149,11 @@ class ListedWords(_Answers):
 def read_vocabulary(analysed: Path) -> Vocabulary:
     """Read the words of the stage `analyse`, those of corpus.pretraining included."""
     forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
-    known = dict(zip(forms, range(len(forms)), strict=True))
-    for form in [form for form in forms if form[:1] in STARTS and is_special(form)]:
-        del known[form]
+    known = {
+        form: number
+        for number, form in enumerate(forms)
+        if form[:1] not in STARTS or not is_special(form)
+    }
 
     def classes() -> UnknownClasses:
         readings = Readings(analysed / ANALYSES, KnownWords.load(analysed / WORDS))
@@ -173,8 +169,6 @@ def classes_of(
 ) -> UnknownClasses:
     """Read the classes of unknown words, as lexicons of these names told them apart."""
     unknown = readings.words.unknown
-    if len(unknown) == 1:
-        return UnknownClasses(unknown, None)
     rules = [Closed(lowercase)] if "closed" in lexicons else []
     guesser = Endings(folder / ENDINGS, unknown) if "guesser" in lexicons else None
     listed = ListedWords(readings, lowercase)

@@ -12,7 +12,7 @@ rest.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +39,7 @@ class FrontCoded(Sequence[str]):
     NAMES = ("shared", "length", "letters")
 
     def __init__(self, shared: np.ndarray, length: np.ndarray, letters: np.ndarray):
-        """`shared`: bytes in common with the form before; `length`: further bytes, in `letters`."""
+        """Take bytes shared with the preceding form, and the lengths of the rests in `letters`."""
         self.shared, self.length, self.letters = shared, length, letters.tobytes()
         self.ends = np.cumsum(length, dtype=np.int64)
         if len(shared) != len(length) or self.ends[-1:].sum() != len(self.letters):
@@ -50,16 +50,15 @@ class FrontCoded(Sequence[str]):
 
     @classmethod
     def encode(cls, forms: Sequence[str]) -> "FrontCoded":
-        """Of forms that are sorted."""
-        shared, rests, before = [], [], b""
+        """Encode sorted forms."""
+        shared, rests, preceding = [], [], b""
         for place, form in enumerate(forms):
             letters = form.encode()
             if len(letters) > LONGEST:
                 raise AccordError(f"expected forms of at most {LONGEST:,} bytes, got {form:.50}…")
-            common = 0 if place % BLOCK == 0 else common_prefix(before, letters)
-            shared.append(common)
-            rests.append(letters[common:])
-            before = letters
+            shared.append(common_prefix(preceding, letters) if place % BLOCK else 0)
+            rests.append(letters[shared[-1] :])
+            preceding = letters
         lengths = np.array([len(rest) for rest in rests], np.uint16)
         together = np.frombuffer(b"".join(rests), np.uint8)
         return cls(np.array(shared, np.uint16), lengths, together)
@@ -81,7 +80,7 @@ class FrontCoded(Sequence[str]):
             yield from (form.decode(errors="replace") for form in self._block(block))
 
     def find(self, form: str) -> int:
-        """The position of a form, −1 if it is missing."""
+        """Return the position of a form, −1 if it is missing."""
         letters = form.encode(errors="surrogatepass")  # halves of characters match nothing
         blocks = range(-(-len(self) // BLOCK))
         block = bisect_right(blocks, letters, key=self._first) - 1
@@ -91,11 +90,11 @@ class FrontCoded(Sequence[str]):
         return block * BLOCK + forms.index(letters) if letters in forms else -1
 
     def beginning_with(self, letters: bytes) -> tuple[int, int]:
-        """Where the forms that begin with these bytes start, and where they end."""
+        """Return the start and end of the forms with this prefix."""
         return self._lower_bound(letters), self._lower_bound(letters + AFTER_LETTERS)
 
     def _lower_bound(self, letters: bytes) -> int:
-        """The position of the first form that is not before these bytes."""
+        """Return the position of the first form from these bytes on."""
         block = bisect_left(range(-(-len(self) // BLOCK)), letters, key=self._first) - 1
         return block * BLOCK + bisect_left(self._block(block), letters) if block >= 0 else 0
 
@@ -105,21 +104,19 @@ class FrontCoded(Sequence[str]):
 
     def _block(self, block: int) -> list[bytes]:
         places = slice(block * BLOCK, (block + 1) * BLOCK)
-        ends, forms, before = self.ends[places].tolist(), [], b""
+        ends, forms, form = self.ends[places].tolist(), [], b""
         start = ends[0] - int(self.length[block * BLOCK])
         for shared, end in zip(self.shared[places].tolist(), ends, strict=True):
-            before = before[:shared] + self.letters[start:end]
-            forms.append(before)
+            form = form[:shared] + self.letters[start:end]
+            forms.append(form)
             start = end
         return forms
 
 
 def common_prefix(one: bytes, other: bytes) -> int:
     """Return the number of bytes that two begin with."""
-    shorter = min(len(one), len(other))
-    if one[:shorter] == other[:shorter]:
-        return shorter
-    return next(place for place in range(shorter) if one[place] != other[place])
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 class FormsById(Sequence[str]):
@@ -140,10 +137,10 @@ class FormsById(Sequence[str]):
 
 
 class KnownIds(Mapping[str, int]):
-    """The ids of known words by form. Special words, and those without a share of b, are not."""
+    """The ids of known words by form: words with a share of b, but no special ones."""
 
     def __init__(self, words: "KnownWords"):
-        self.words, self.special = words, 1 + len(words.unknown)
+        self.words = words
 
     def __getitem__(self, form: str) -> int:
         place = self.words.forms.find(form)
@@ -152,13 +149,11 @@ class KnownIds(Mapping[str, int]):
         return int(self.words.number[place])
 
     def _is_known(self, place: int, form: str) -> bool:
-        values, code = self.words.share
-        return values[code[place]] > 0 and not is_special(form)
+        columns = self.words.columns
+        return columns["shares"][columns["share"][place]] > 0 and not is_special(form)
 
     def __len__(self) -> int:
-        values, code = self.words.share
-        known = int((values > 0)[code].sum())
-        return known - sum(self._is_known(place, "") for place in self.words.place[: self.special])
+        return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[str]:
         forms = enumerate(self.words.forms)
@@ -167,87 +162,79 @@ class KnownIds(Mapping[str, int]):
 
 WORDS, ANALYSES = "words.npz", "analyses.npz"
 MOST = 1 << 53  # bound of the numbers of a column, so that they are exact as floats
-# In the order of the forms: occurrences in training; the unknown word of words outside the lexicon,
-# 0 in it; the set of readings; signatures in Φ and, where it differs, in ψ; the class, from 1, of
-# words that the character model was learned from.
-COLUMNS = ("count", "unknown", "readings", "signature", "read", "spelled")
-# Further ones, empty where they follow from the others: places by id; whether a lexicon lists a
-# word; b. The shares of unseen mass are distinct values and their numbers.
-DERIVED = ("order", "listed", "mass")
-SHARES = ("shares", "share")
+NEEDED = ("count", "unknown", "readings")
+COLUMNS = (  # in the order of the forms; all but the first three may be empty
+    "count",  # occurrences in training
+    "unknown",  # the unknown word of words outside the lexicon, 0 in it
+    "readings",  # the set of readings
+    "signature",  # in Φ
+    "read",  # the signature in ψ, where it differs
+    "spelled",  # the class, from 1, of words that the character model was learned from
+    "order",  # places by id, where counts and forms do not tell
+    "listed",  # whether a lexicon lists a word, where `unknown` does not tell
+    "mass",  # b, where it does not follow from the others
+    "shares",  # distinct shares of unseen mass
+    "share",  # the number of the share of each word
+)
 
 
 class KnownWords:
     """The known words: forms in order, and columns of numbers."""
 
-    def __init__(self, forms: FrontCoded, share: tuple[np.ndarray, np.ndarray], **columns):
-        """Check the columns; those of COLUMNS and DERIVED that are missing are empty."""
-        none = np.zeros(0, np.uint8)
-        self.forms, self.share = forms, share
-        self.columns = {name: columns.pop(name, none) for name in (*COLUMNS, *DERIVED)}
-        if columns:
-            raise TypeError(f"unknown columns: {', '.join(columns)}")
-        self.stored_mass = self.columns.pop("mass")
-        for name, column in {**self.columns, "share": share[1]}.items():
-            if column.ndim != 1 or column.dtype.kind not in "iu" or not self._fits(name, column):
-                raise AccordError(
-                    f"{name}: expected {len(forms):,} whole numbers, got {column.dtype} of the "
-                    f"shape {column.shape}"
-                )
-            check_range(name, "numbers", column, 0, MOST)
-        check_range("share", "shares", share[1], 0, len(share[0]))
-        for name, values in {"shares": share[0], "mass": self.stored_mass}.items():
-            is_float = values.dtype.kind == "f" or not len(values)
-            if not is_float or not ((values >= 0) & (values < np.inf)).all():
-                raise AccordError(f"{name}: expected finite numbers from 0 on")
-        if len(self.stored_mass) not in (0, len(forms)):
-            raise AccordError(f"mass: expected {len(forms):,} numbers")
+    def __init__(self, forms: FrontCoded, **columns: np.ndarray):
+        """Check the columns; missing ones are empty."""
+        self.forms = forms
+        self.columns = {name: columns.get(name, np.zeros(0, np.uint8)) for name in COLUMNS}
+        for name, column in self.columns.items():
+            is_short = name == "shares" or not (len(column) or name in NEEDED)
+            if column.ndim != 1 or not (is_short or len(column) == len(forms)):
+                raise AccordError(f"{name}: expected {len(forms):,} numbers, got {column.shape}")
+            if name in ("mass", "shares"):
+                is_float = column.dtype.kind == "f" or not len(column)
+                if not is_float or not ((column >= 0) & (column < np.inf)).all():
+                    raise AccordError(f"{name}: expected finite numbers from 0 on")
+            elif column.dtype.kind not in "iu":
+                raise AccordError(f"{name}: expected whole numbers, got {column.dtype}")
+            else:
+                most = len(self.columns["shares"]) if name == "share" else MOST
+                check_range(name, "numbers", column, 0, most)
         order = self.columns["order"]
         if len(order) and not np.array_equal(np.sort(order), np.arange(len(forms))):
             raise AccordError("order: expected each position once")
         if forms.find(END) < 0:
             raise AccordError(f"expected {END} among the words, the end of a sentence")
 
-    def _fits(self, name: str, column: np.ndarray) -> bool:
-        may_lack = name not in ("count", "unknown", "readings")
-        return len(column) == len(self.forms) or (may_lack and not len(column))
-
     @classmethod
     def encode(cls, forms: Sequence[str], **columns: np.ndarray) -> "KnownWords":
         """Encode words in the order of their ids, with some columns."""
         sorted_ids = np.array(sorted(range(len(forms)), key=forms.__getitem__))
-        words = cls(
-            FrontCoded.encode([forms[number] for number in sorted_ids]),
-            (np.zeros(0), np.zeros(0, np.uint8)),
-            **{name: narrow(column[sorted_ids]) for name, column in columns.items()},
-        )
-        place = np.argsort(sorted_ids)
-        if not np.array_equal(words.place, place):
-            words.columns["order"] = narrow(place)
-            words.__dict__.pop("place")
-        return words
+        coded = FrontCoded.encode([forms[number] for number in sorted_ids])
+        narrowed = {name: narrow(column[sorted_ids]) for name, column in columns.items()}
+        words, place = cls(coded, **narrowed), np.argsort(sorted_ids)
+        if np.array_equal(words.place, place):
+            return words
+        return cls(coded, **narrowed, order=narrow(place))
 
     def with_columns(
         self, share: np.ndarray, mass: np.ndarray, kind: str, shared_by: str, **columns: np.ndarray
     ) -> "KnownWords":
         """Return the words with further columns by id; b is stored if it does not follow."""
-        values, code = np.unique(share[self.number], return_inverse=True)
+        shares, code = np.unique(share[self.number], return_inverse=True)
         by_form = {name: narrow(c[self.number[: len(c)]]) for name, c in columns.items()}
-        words = KnownWords(self.forms, (values, narrow(code)), **{**self.columns, **by_form})
-        if not np.array_equal(words.mass(kind, shared_by), mass):
-            words.stored_mass = mass[self.number]
-        return words
+        merged = {**self.columns, **by_form, "shares": shares, "share": narrow(code)}
+        words = KnownWords(self.forms, **merged)
+        if np.array_equal(words.mass(kind, shared_by), mass):
+            return words
+        return KnownWords(self.forms, **merged | {"mass": mass[self.number]})
 
     def save(self, path: Path) -> None:
-        arrays = {**self.forms.arrays, **self.columns, "mass": self.stored_mass}
-        save_arrays(path, {**arrays, **dict(zip(SHARES, self.share, strict=True))}, packed=True)
+        save_arrays(path, {**self.forms.arrays, **self.columns}, packed=True)
 
     @classmethod
     def load(cls, path: Path) -> "KnownWords":
-        arrays = load_arrays(path, [*FrontCoded.NAMES, *SHARES, *COLUMNS, *DERIVED])
+        arrays = load_arrays(path, [*FrontCoded.NAMES, *COLUMNS])
         try:
-            forms = FrontCoded(*(arrays.pop(name) for name in FrontCoded.NAMES))
-            return cls(forms, (arrays.pop("shares"), arrays.pop("share")), **arrays)
+            return cls(FrontCoded(*(arrays.pop(name) for name in FrontCoded.NAMES)), **arrays)
         except (ValueError, TypeError) as error:
             raise AccordError(f"{path}: {error}") from None
 
@@ -256,16 +243,17 @@ class KnownWords:
 
     @cached_property
     def place(self) -> np.ndarray:
-        """The position of each id in the sorted list."""
+        """Return the position of each id in the sorted list."""
         if len(self.columns["order"]):
             return self.columns["order"].astype(np.int64)
         count = self.columns["count"].astype(np.int64)
-        special = [self.forms.find(END), *self._unknown()]
+        special = [self.forms.find(END), *self._unknown]
         count[special] = -1
         seen = np.flatnonzero(count > 0)
         falling = seen[np.argsort(-count[seen], kind="stable")]
         return np.concatenate([special, falling, np.flatnonzero(count == 0)])
 
+    @property
     def _unknown(self) -> Iterator[int]:
         """Yield the positions of the unknown words, which follow each other."""
         place = self.forms.find(UNKNOWN)
@@ -276,12 +264,12 @@ class KnownWords:
 
     @cached_property
     def unknown(self) -> list[str]:
-        """The unknown words, one for each class; their ids follow that of the sentence's end."""
-        return [self.forms[place] for place in self._unknown()]
+        """Return the unknown words, one for each class; their ids follow END's."""
+        return [self.forms[place] for place in self._unknown]
 
     @cached_property
     def number(self) -> np.ndarray:
-        """The id of each word of the sorted list."""
+        """Return the id of each word of the sorted list."""
         number = np.empty(len(self), np.int64)
         number[self.place] = np.arange(len(self))
         return number
@@ -293,9 +281,8 @@ class KnownWords:
 
     @property
     def shares(self) -> np.ndarray:
-        """The share of unseen mass of each word, by id."""
-        values, code = self.share
-        return values[code[self.place]]
+        """Return the share of unseen mass of each word, by id."""
+        return self.columns["shares"][self.column("share")]
 
     def groups(self, shared_by: str) -> np.ndarray:
         """Return the group of each word, by id, in which seen words leave mass to unseen ones."""
@@ -304,8 +291,8 @@ class KnownWords:
 
     def mass(self, kind: str, shared_by: str) -> np.ndarray:
         """Return b by id, as the stage `background` made it."""
-        if len(self.stored_mass):
-            return self.stored_mass[self.place]
+        if len(self.columns["mass"]):
+            return self.column("mass")
         if kind == "uniform":
             return np.full(len(self), 1 / len(self))
         return discounted(
@@ -361,8 +348,8 @@ def _encode_sets(analyses: "pd.DataFrame", words: int) -> tuple[dict[str, np.nda
     columns = dict(zip((*TEXTS, "weight"), zip(*reading, strict=True), strict=True))
     arrays = {name: np.array(columns[name], str) for name in TEXTS}
     arrays["weight"] = np.array(columns["weight"], np.float64)
-    arrays["lengths"] = narrow(np.array([len(chosen) for chosen in sets]))
-    arrays["reading"] = narrow(np.array([number for chosen in sets for number in chosen]))
+    arrays["lengths"] = narrow(np.array([*map(len, sets)]))
+    arrays["reading"] = narrow(np.array([*chain.from_iterable(sets)]))
     return arrays, np.array(of_word)
 
 
@@ -372,9 +359,9 @@ def _encode_lemmas(analyses: "pd.DataFrame", words: KnownWords) -> dict[str, np.
     order = np.argsort(place, kind="stable")
     forms = [form.encode() for form in words.forms]
     shared, rests = [], []
-    for at, lemma in zip(place[order], analyses["lemma"].to_numpy(object)[order], strict=True):
+    for row, lemma in zip(place[order], analyses["lemma"].to_numpy(object)[order], strict=True):
         letters = lemma.encode()
-        shared.append(common_prefix(forms[at], letters))
+        shared.append(common_prefix(forms[row], letters))
         rests.append(letters[shared[-1] :])
     return {
         "lemma_shared": narrow(np.array(shared)),
@@ -418,20 +405,21 @@ class Readings:
         table["weight"] = self.distinct["weight"][reading]
         if "lemma" in columns:
             first = self.lemmas.first[:-1][self.words.place]
-            table["lemma"] = np.array(self.lemmas.every(), dtype=object)[in_a_row(first, sizes)]
+            lemmas = self.lemmas.decode(0, [*self.words.forms])
+            table["lemma"] = np.array(lemmas, dtype=object)[in_a_row(first, sizes)]
         return pd.DataFrame({name: table[name] for name in columns})
 
     def of_word(self, number: int) -> list[Reading]:
         """Return the readings of a word, or of a class of unknown words, by its id."""
-        return self._at(int(self.words.place[number]))
+        return self._decoded(int(self.words.place[number]))
 
     def of_form(self, form: str) -> list[Reading]:
         """Return the readings of a known word; none of an unknown one."""
         place = self.words.forms.find(form)
-        return [] if place < 0 else self._at(place)
+        return [] if place < 0 else self._decoded(place)
 
-    def _at(self, place: int) -> list[Reading]:
-        lemmas = self.lemmas.at(place, self.words.forms[place])
+    def _decoded(self, place: int) -> list[Reading]:
+        lemmas = self.lemmas.decode(place, [self.words.forms[place]])
         rows = zip(lemmas, self.without_lemma(place), strict=True)
         return [Reading(lemma, *values) for lemma, values in rows]
 
@@ -441,77 +429,52 @@ class Readings:
 
     @cached_property
     def lemmas(self) -> "Lemmas":
-        in_order = self.sizes[self.words.columns["readings"]]  # of the sorted forms
-        return Lemmas(self.path, self.words.forms, in_order)
+        sizes = self.sizes[self.words.columns["readings"]]  # of the sorted forms
+        return Lemmas(self.path, self.words.forms, sizes)
 
 
 class Lemmas:
     """The lemmas of the sorted forms, a row for each reading."""
 
     def __init__(self, path: Path, forms: FrontCoded, sizes: np.ndarray):
-        """`sizes`: how many readings each form has."""
+        """Read the lemmas of forms with these numbers of readings."""
         self.forms, self.first = forms, np.concatenate([[0], np.cumsum(sizes)])
         arrays = load_arrays(path, [*SETS, *LEMMAS], LEMMAS)
-        self.shared, self.length, self._bytes = (arrays[name] for name in LEMMAS)
-        self.ends = np.cumsum(self.length, dtype=np.int64)
-        self.letters = self._bytes.tobytes()
-        rows = self.first[-1]
-        if not len(self.ends) == len(self.shared) == rows or self.ends[-1:].sum() != len(
-            self.letters
-        ):
+        self.shared, self.length, letters = (arrays[name] for name in LEMMAS)
+        self.ends, self.letters = np.cumsum(self.length, dtype=np.int64), letters.tobytes()
+        is_whole = len(self.ends) == len(self.shared) == self.first[-1]
+        if not is_whole or self.ends[-1:].sum() != len(self.letters):
             raise AccordError(f"{path}: expected a lemma of every reading")
 
-    def at(self, place: int, form: str) -> list[str]:
-        """The lemmas of the form at a place."""
-        letters, rows = form.encode(), range(*self.first[place : place + 2].tolist())
-        return [
-            (letters[: self.shared[row]] + self._rest(row)).decode("utf-8", "replace")
-            for row in rows
-        ]
-
-    def every(self) -> list[str]:
-        sizes = np.diff(self.first)
-        letters = (
-            form.encode()
-            for form, size in zip(self.forms, sizes.tolist(), strict=True)
-            for _ in range(size)
+    def decode(self, place: int, forms: Sequence[str]) -> list[str]:
+        """Return the lemmas of forms that follow each other from a position on."""
+        bounds = self.first[place : place + len(forms) + 1]
+        rows = slice(bounds[0], bounds[-1])
+        starts, ends = self.ends[rows] - self.length[rows], self.ends[rows]
+        letters = chain.from_iterable(map(repeat, map(str.encode, forms), np.diff(bounds).tolist()))
+        parts = zip(
+            letters, self.shared[rows].tolist(), starts.tolist(), ends.tolist(), strict=True
         )
-        starts = (self.ends - self.length).tolist()
-        rows = zip(letters, self.shared.tolist(), starts, self.ends.tolist(), strict=True)
         return [
             (form[:shared] + self.letters[start:end]).decode(errors="replace")
-            for form, shared, start, end in rows
+            for form, shared, start, end in parts
         ]
 
     def places(self, lemma: str) -> list[int]:
-        """The places of the forms of a lemma.
+        """Return the positions of the forms of a lemma.
 
-        A form that shares s letters with its lemma, and no more, lies among those that begin with
-        them, and the rest of its row is the rest of the lemma. So only such rows are compared.
+        A form that shares s letters with its lemma, and no more, lies among the forms with this
+        prefix, and the rest of its row is the rest of the lemma. Only such rows are compared.
         """
-        letters, found = lemma.encode(), []
+        letters, rows = lemma.encode(), []
         for shared in range(len(letters) + 1):
-            first, end = self.forms.beginning_with(letters[:shared])
-            if first == end:
+            places = [*self.forms.beginning_with(letters[:shared])]
+            if places[0] == places[1]:
                 break
-            rows = self._sharing(shared, int(self.first[first]), int(self.first[end]))
-            rows = rows[self.length[rows] == len(letters) - shared]
-            if shared < len(letters):  # most others end in another letter
-                rows = rows[self._bytes[self.ends[rows] - 1] == letters[-1]]
-            found += [row for row in rows.tolist() if self._rest(row) == letters[shared:]]
-        return np.unique(np.searchsorted(self.first, found, "right") - 1).tolist()
-
-    def _sharing(self, shared: int, start: int, end: int) -> np.ndarray:
-        """The rows among those from start to end that share so many letters with their lemma."""
-        if not shared:  # every row is among these
-            return self._suppletive
-        return start + np.flatnonzero(self.shared[start:end] == shared)
-
-    @cached_property
-    def _suppletive(self) -> np.ndarray:
-        """The rows that share no letter with their lemma: ai and avoir."""
-        return np.flatnonzero(self.shared == 0)
-
-    def _rest(self, row: int) -> bytes:
-        end = int(self.ends[row])
-        return self.letters[end - int(self.length[row]) : end]
+            start, end = self.first[places].tolist()
+            similar = start + np.flatnonzero(self.shared[start:end] == shared)
+            for row in similar[self.length[similar] == len(letters) - shared].tolist():
+                last = int(self.ends[row])
+                if self.letters[last - len(letters) + shared : last] == letters[shared:]:
+                    rows.append(row)
+        return np.unique(np.searchsorted(self.first, rows, "right") - 1).tolist()

@@ -18,10 +18,9 @@ from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FIGURES, START_WEIGHTS
 from accord.pipeline.config.sections import EvaluateParams
-from accord.pipeline.data.encoded import held_out, read_sentences, suites
+from accord.pipeline.data.encoded import held_out, read_encoded_suite, read_held_out, suites
 from accord.pipeline.evaluation.metrics import (
     OF_START,
-    is_read_in_documents,
     measure,
     measure_agreement,
     measure_alone,
@@ -59,31 +58,30 @@ def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
     """Write the figures of a model on every held-out split and every suite."""
+    encoded, start = inputs["encode"], inputs["featurise"] / START_WEIGHTS
+    splits = [read_held_out(encoded, split) for split in held_out(encoded)]
     folder = open_folder(inputs["train"])
     network = load_trained(folder)
     model, spelling = for_queries(network, folder), folder.spelling
     figures = {"train": training_figures(model, inputs["train"])}
-    encoded = inputs["encode"]
-    for split in held_out(encoded):
-        figures[split], scored = measure(model, spelling, encoded, split)
-        np.save(out / f"{split}.log_p.npy", scored.log_p.astype(np.float32))
-        figures |= measure_parts(encoded, split, scored)
-        if is_read_in_documents(model, encoded, split):
-            for part, alone in measure_alone(model, spelling, encoded, split).items():
-                figures[part] |= alone
-        figures[split] |= normalisation(model, read_sentences(encoded, split))
-        say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
-    for suite in suites(encoded):
-        figures[suite], margins = measure_agreement(model, spelling, encoded, suite)
-        np.save(out / f"{suite}.margins.npy", margins.astype(np.float32))
+    for split in splits:
+        figures[split.name], scored = measure(model, spelling, split)
+        np.save(out / f"{split.name}.log_p.npy", scored.log_p.astype(np.float32))
+        figures |= measure_parts(split, scored)
+        for part, alone in measure_alone(model, spelling, split).items():
+            figures[part] |= alone
+        figures[split.name] |= normalisation(model, split.sentences)
+        say(f"evaluate: perplexity {figures[split.name]['perplexity']:.1f} on {split.name}")
+    for name in suites(encoded):
+        judged, margins = measure_agreement(model, spelling, *read_encoded_suite(encoded, name))
+        figures[name] = judged
+        np.save(out / f"{name}.margins.npy", margins.astype(np.float32))
         say(
-            f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}, "
-            f"{figures[suite]['ties']:,.0f} ties, "
-            f"{figures[suite]['pairs judged per second']:,.0f} pairs a second"
+            f"evaluate: accuracy {judged.get('accuracy', np.nan):.3f} on {name}, "
+            f"{judged['ties']:,.0f} ties, {judged['pairs judged per second']:,.0f} pairs a second"
         )
-    start = inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(network, start)
-        for split in held_out(encoded):
-            figures[split][OF_START] = measure(model, spelling, encoded, split)[0]["perplexity"]
+        for split in splits:
+            figures[split.name][OF_START] = measure(model, spelling, split)[0]["perplexity"]
     (out / FIGURES).write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")

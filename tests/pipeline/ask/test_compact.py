@@ -194,9 +194,15 @@ def test_matrices_are_in_int8_only_if_validation_bears_it(
     [
         {"background.kind": "ngram", "background.order": 3},
         {"encode.merges": 50},
-        {"analyse.protocol": "closed", "encode.classes": 8, "train.output": "classes"},
+        {
+            "analyse.protocol": "closed",
+            "featurise.templates": ["form"],
+            "featurise.forms": None,
+            "encode.classes": 8,
+            "train.output": "classes",
+        },
     ],
-    ids=" ".join,
+    ids=["n-grams", "subwords", "classes"],
 )
 def test_every_kind_of_model_can_be_rounded(changes, tmp_path):
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

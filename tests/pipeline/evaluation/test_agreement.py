@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import accord
 from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
-from accord.pipeline.data.encoded import Suite
+from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.metrics import (
@@ -91,7 +91,8 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     run = judged("open")
     scorer = accord.load(run.folder, model)
     encoded = run.artefacts[model, "encode"].folder
-    figures, found = measure_agreement(scorer.model, scorer.spelling, encoded, "pairs")
+    suite = read_encoded_suite(encoded, "pairs")
+    figures, found = measure_agreement(scorer.model, scorer.spelling, *suite)
     expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
     np.testing.assert_allclose(found[:, :2], expected, atol=1e-4)
     simple, other = (expected[:3] > 0).mean(axis=0), (expected[3:] > 0).mean(axis=0)

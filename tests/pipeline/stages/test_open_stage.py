@@ -18,6 +18,7 @@ from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
+from accord.pipeline.data.encoded import read_held_out
 from accord.pipeline.data.vocabulary import SMALLEST, UnknownClasses
 from accord.pipeline.evaluation.metrics import measure
 
@@ -56,7 +57,8 @@ def test_the_stage_and_the_scorer_agree(tiny_run, scorer):
     """What `evaluate` says of the test's sentences is what they score when they are typed."""
     table = open_table(scorer.trained.folders["tokenise"] / "test.arrow")
     words = table["words"].to_pandas().head(5)
-    _, scored = measure(scorer.model, scorer.spelling, scorer.trained.folders["encode"], "test")
+    split = read_held_out(scorer.trained.folders["encode"], "test")
+    _, scored = measure(scorer.model, scorer.spelling, split)
     log_p = scored.log_p
     typed = [word.log_p for text in words for word in scorer.score(" ".join(text))]
     assert typed == pytest.approx(log_p[: len(typed)], abs=1e-4)
@@ -205,7 +207,8 @@ def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
     assert scorer.spelling.classes > 2
     table = open_table(scorer.trained.folders["tokenise"] / "test.arrow")
     words = table["words"].to_pandas().head(5)
-    _, scored = measure(scorer.model, scorer.spelling, scorer.trained.folders["encode"], "test")
+    split = read_held_out(scorer.trained.folders["encode"], "test")
+    _, scored = measure(scorer.model, scorer.spelling, split)
     log_p = scored.log_p
     typed = [word for text in words for word in scorer.score(" ".join(text))]
     assert any(word.spelled for word in typed)
