@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from accord.errors import AccordError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class LexiconError(AccordError):
@@ -82,7 +84,7 @@ class Lexicon:
     skipped: tuple = ()
     of_text: bool = False  # made from a text; it knows only the words of the text
 
-    def find(self, forms: np.ndarray) -> pd.DataFrame:
+    def find(self, forms: np.ndarray) -> "pd.DataFrame":
         """Return the rows of `lookup` for forms exactly as they are written."""
         raise NotImplementedError
 
@@ -94,9 +96,11 @@ class Lexicon:
 
     def identity(self) -> str:
         """Return a key that changes whenever an answer does; learned guessers are cached by it."""
+        import pandas as pd  # here, as names of features need no tables
+
         return str(pd.util.hash_pandas_object(everything(self)).sum())
 
-    def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
+    def lookup(self, forms: Sequence[str]) -> "pd.DataFrame":
         """Return a row per analysis: word (its position), lemma, upos, feats, weight, source.
 
         An unknown form is tried in the plain spelling of the indexes, then in lower case, as at the
@@ -139,30 +143,32 @@ class Lexicon:
         return {}  # kept by the lexicon itself, so that both are freed together
 
 
-def everything(lexicon: Lexicon) -> pd.DataFrame:
+def everything(lexicon: Lexicon) -> "pd.DataFrame":
     """Return all rows of a lexicon, with the form of each."""
     forms = np.array(list(lexicon), dtype=object)
     rows = lexicon.find(forms)
     return rows.assign(form=forms[rows["word"].to_numpy()])
 
 
-def absent(rows: pd.DataFrame, count: int) -> np.ndarray:
+def absent(rows: "pd.DataFrame", count: int) -> np.ndarray:
     """Return the positions below `count` that have no row."""
     unknown = np.ones(count, dtype=bool)
     unknown[rows["word"].to_numpy()] = False
     return np.flatnonzero(unknown)
 
 
-def moved(rows: pd.DataFrame, positions: np.ndarray) -> pd.DataFrame:
+def moved(rows: "pd.DataFrame", positions: np.ndarray) -> "pd.DataFrame":
     """Renumber rows found for `forms[positions]` as rows of `forms`."""
     return rows.assign(word=positions[rows["word"].to_numpy()])
 
 
-def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def stack(parts: "Sequence[pd.DataFrame]") -> "pd.DataFrame":
     """Join rows of several lookups, ordered by word, earlier parts first within a word."""
     parts = [part for part in parts if len(part)] or list(parts[:1])
     if len(parts) == 1:
         return parts[0].reset_index(drop=True)
+    import pandas as pd
+
     rows = pd.concat(parts, ignore_index=True)
     return rows.sort_values("word", kind="stable", ignore_index=True)
 
@@ -246,7 +252,7 @@ def agrees(analysis: Analysis, features: Mapping[str, str]) -> bool:
     return all(values.get(name, value) == value for name, value in features.items())
 
 
-def _inflected(rows: pd.DataFrame) -> pd.DataFrame:
+def _inflected(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Return the analyses that are forms of a lemma; contractions (du) are two words at once."""
     rows = rows.assign(upos=rows["upos"].map(_verb).astype(str))
     contracted = np.intersect1d(*(rows["word"][rows["upos"] == upos] for upos in ("ADP", "DET")))

@@ -58,7 +58,7 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
     for number, name in [*enumerate(values[kind], start=1), (None, "all")]:
         here = of_word > 0 if number is None else of_word == number
         if here.any():
-            means = {label: float(np.exp(each[here].mean())) for label, each in scored.items()}
+            means = {label: float(np.exp(losses[here].mean())) for label, losses in scored.items()}
             rows.append({kind: name, "words": int((here & ~is_end).sum()), **means})
     return pd.DataFrame(rows)
 

@@ -8,16 +8,22 @@ is what the letters add to that, by all classes of unknown words:
 
     spelled(K, x) = log([x known] p_known(x | K) + Σ_s p(unk_s | K)·spell(x | s)) − the sum so far
 
-It is large of words that are not known, and of known ones that the text hardly has. The split is
-exact: nothing is left over, and log p is what `score` says.
+It is large for unknown words, and for known ones that are rare in the training text. The split is
+exact: nothing is left over, and log p is that of `score`.
+
+A page shows explained sentences. Each is a group of radio buttons, one a word, so keyboard and touch
+need no script.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
 from itertools import chain
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -28,6 +34,7 @@ from accord.models.phi import Features
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import split_texts, without_gap
 from accord.pipeline.base.names import END, END_ID
+from accord.pipeline.base.tables import html_page
 from accord.pipeline.data.vocabulary import IDENTITY
 
 if TYPE_CHECKING:
@@ -108,7 +115,7 @@ class Choice:
 class Place:
     """A position in a sentence: the explained words, and the likeliest ones."""
 
-    asked: tuple[Choice, ...]
+    queried: tuple[Choice, ...]
     likeliest: tuple[Choice, ...]
     sought: tuple[str, ...]  # nearest in meaning to what the network expects; none without vectors
 
@@ -126,9 +133,13 @@ class Explainer:
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """Explain the next word of a text, which may end in `…`: queried words, the likeliest."""
-        return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
+        return self.explain_next(
+            beginning_words(self.scorer, text), self.scorer.single_words(words), most
+        )
 
-    def after(self, words: Sequence[str], queried: Sequence[str] = (), most: int = 10) -> Place:
+    def explain_next(
+        self, words: Sequence[str], queried: Sequence[str] = (), most: int = 10
+    ) -> Place:
         """Explain the next word after tokenised words, sentence ends among them."""
         if not self.in_context and END in words:  # then only the last sentence counts
             words = words[len(words) - [*reversed(words)].index(END) :]
@@ -223,7 +234,7 @@ def explain(
 ) -> "pd.DataFrame":
     """Return log p of words after a text as a sum of terms, by default of the likeliest words."""
     place = Explainer(model, context).next_word(text, words, most)
-    return split(place.asked or place.likeliest)
+    return split(place.queried or place.likeliest)
 
 
 def split(choices: Sequence[Choice]) -> "pd.DataFrame":
@@ -259,3 +270,100 @@ def telling_features(choices: Sequence[Choice]) -> list[str]:
             nats.setdefault(term.feature, []).append(abs(term.nats))
     differ = [name for name, of_words in nats.items() if len(of_words) < max(2, len(choices))]
     return sorted(differ or nats, key=lambda name: -max(nats[name]))[:TELLING]
+
+
+TERMS = 10  # features shown of a word; the smallest beyond them are summed
+SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
+GAP = "…"  # the place of the next word, where words are asked about that none has taken
+
+
+def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
+    """Return a whole page; `gap` explains the word that follows the last sentence."""
+    return html_page("Explained", section(sentences, gap))
+
+
+def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
+    """Return explained sentences as part of a page."""
+    style = (files("accord.pipeline.ask") / "explain.css").read_text(encoding="utf-8")
+    gaps = [*[None] * (len(sentences) - 1), gap]
+    return f"<style>{style}</style>\n" + "\n".join(map(_sentence_html, sentences, gaps))
+
+
+def _sentence_html(positions: Sequence[Place], gap: Place | None = None) -> str:
+    """Return the words of a sentence. A gap stands in place of the end and is open at first.
+
+    Otherwise the word is open that shared features raise most.
+    """
+    group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
+    shared = [
+        sum(term.nats for term in place.queried[0].terms if not term.feature.startswith(IDENTITY))
+        for place in positions
+    ]
+    opened = len(positions) - 1 if gap else shared.index(max(shared))
+    words = "".join(
+        _word_html(f"{group}-{number}", group, place, number == opened, place is gap)
+        for number, place in enumerate([*positions[:-1], gap or positions[-1]])
+    )
+    return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'
+
+
+def _word_html(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str:
+    """Return a word, underlined by its surprisal, and its panel; or the gap and its words."""
+    surprise = 0 if is_gap else min(100, round(-place.queried[0].log_p * 8))
+    shown = GAP if is_gap else _shown(place.queried[0])
+    return (
+        f'<input type="radio" name="{group}" id="{id}"{" checked" if is_open else ""}>'
+        f'<label for="{id}" style="--surprise:{surprise}%">{shown}</label>'
+        f'<div class="why">{"".join(map(_terms_html, place.queried))}{_likeliest(place)}</div>'
+    )
+
+
+def _terms_html(choice: Choice) -> str:
+    """Return log p as a sum, with a bar for each feature."""
+    terms = [(label(choice, term), term.nats) for term in choice.terms]
+    if len(terms) > TERMS:
+        rest = sum(nats for _, nats in terms[TERMS:])
+        terms = [*terms[:TERMS], (f"{len(terms) - TERMS} more features", rest)]
+    numbers = [0, *(nats for _, nats in terms)]
+    low, high = min(numbers), max(numbers)
+    rows = [_row("background", f"{choice.background:+.2f}")]
+    rows += [_row(name, f"{nats:+.2f}", _bar(nats, low, high)) for name, nats in terms]
+    rows += [_row("−log Z", f"{-choice.log_z:+.2f}")]
+    rows += [_row(SPELLED, f"{choice.spelling:+.2f}")] if choice.spelling else []
+    total = f'<tr class="total"><th>log p</th><td>{choice.log_p:+.2f}</td><td></td></tr>'
+    title = f"<h3>{_shown(choice)} <small>{_percent(choice)}</small></h3>"
+    return f"<div>{title}<table>{''.join(rows)}{total}</table></div>"
+
+
+def _likeliest(place: Place) -> str:
+    """Return the likeliest words and, where words have vectors, those of the sought meaning."""
+    high = max(choice.probability for choice in place.likeliest)
+    rows = [
+        _row(
+            SHOWN.get(choice.word, choice.word), _percent(choice), _bar(choice.probability, 0, high)
+        )
+        for choice in place.likeliest
+    ]
+    sought = f"<p>meaning asked for: {escape(', '.join(place.sought))}</p>" if place.sought else ""
+    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table>{sought}</div>"
+
+
+def _row(name: str, number: str, bar: str = "") -> str:
+    return f'<tr><th>{escape(name)}</th><td>{number}</td><td class="bar">{bar}</td></tr>'
+
+
+def _bar(value: float, low: float, high: float) -> str:
+    """Return a bar from zero, in a row that reaches from low ≤ 0 to high ≥ 0."""
+    reach = high - low or 1
+    start, length = (min(value, 0) - low) / reach, abs(value) / reach
+    sign = ' class="minus"' if value < 0 else ""
+    return f'<i{sign} style="--from:{start:.1%};--long:{length:.1%}"></i>'
+
+
+def _shown(choice: Choice) -> str:
+    return escape(SHOWN.get(choice.word, choice.word))
+
+
+def _percent(choice: Choice) -> str:
+    percent = 100 * choice.probability
+    return f"{percent:.2f}%" if percent >= 0.01 else f"{percent:.1g}%"

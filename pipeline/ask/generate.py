@@ -19,7 +19,7 @@ strings that match.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from accord.corpora.detokenise import detokenise
 from accord.errors import AccordError
 from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest
-from accord.models.constraints.automata import Expression, WordAutomaton, matches
+from accord.models.constraints.automata import FORBIDDEN, Expression, WordAutomaton, matches
 from accord.models.constraints.matching import Matching
 from accord.models.data import Sentences
 from accord.models.inference.generation import Generated, Sampling, beam, sample
@@ -46,85 +46,80 @@ if TYPE_CHECKING:
 EVERY = 0  # the place that stands for all
 LONGEST = 50  # words; few sentences are longer, and none that is generated
 PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)", re.DOTALL)
-FORBIDDEN = -1
+ANY = "."
+PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word
+AsRead = Callable[[Iterable[str]], Sequence[str]]  # words as the model reads them
 
 
 @dataclass(frozen=True)
-class Constraint:
-    place: int  # of a generated word, the first being 1; or EVERY
+class WordTest:
+    """A test of one word: it is listed, and one of its analyses has all features."""
+
+    text: str  # as typed
     upos: str | None = None
     feats: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
     def allowed(self, vocabulary: Vocabulary, analyses: "pd.DataFrame") -> np.ndarray:
-        """Tell of each known word whether it obeys."""
+        """Return which known words pass."""
         allowed = np.ones(len(vocabulary.forms), bool)
         if self.upos or self.feats:
-            feats = analyses["feats"].cat  # each combination is asked once, not each analysis
+            feats = analyses["feats"].cat  # each combination is tested once, not each analysis
             has = np.array([self.feats.issubset(pairs.split("|")) for pairs in feats.categories])
-            fits = has[feats.codes]
+            passes = has[feats.codes]
             if self.upos:
-                fits &= (analyses["upos"] == self.upos).to_numpy()
-            allowed = np.zeros(len(allowed), bool)
-            allowed[analyses["word"].to_numpy()[fits]] = True
+                passes &= (analyses["upos"] == self.upos).to_numpy()
+            allowed[:] = False
+            allowed[analyses["word"].to_numpy()[passes]] = True
         if self.words:
-            is_named = np.zeros(len(allowed), bool)
-            is_named[self._ids(vocabulary)] = True
-            allowed &= is_named
+            if unknown := sorted(self.words - vocabulary.known.keys()):
+                raise self._error(
+                    f"expected known words, the model does not know "
+                    f"{', '.join(map(repr, unknown)):.200}"
+                )
+            listed = np.zeros(len(allowed), bool)
+            listed[[vocabulary.known[word] for word in self.words]] = True
+            allowed &= listed
         if not allowed.any():
-            raise AccordError(
-                f"constraint on place {self.place or '*'}: {self._why_none(analyses)}"
-            )
+            values = set("|".join(analyses["feats"].cat.categories).split("|"))
+            for feature in sorted(self.feats - values):
+                close = nearest(feature[:100], sorted(values - {""}))
+                raise self._error(f"no known word has '{feature:.100}'{close}")
+            raise self._error("no known word passes")
         return allowed
 
-    def _ids(self, vocabulary: Vocabulary) -> list[int]:
-        if unknown := sorted(self.words - vocabulary.known.keys()):
-            raise AccordError(
-                f"constraint on place {self.place or '*'}: expected known words, the model does "
-                f"not know {', '.join(map(repr, unknown)):.200}"
-            )
-        return [vocabulary.known[word] for word in self.words]
-
-    def _why_none(self, analyses: "pd.DataFrame") -> str:
-        """Return why no known word obeys: a value that none has, or their combination."""
-        there_are = set("|".join(analyses["feats"].cat.categories).split("|"))
-        for feature in sorted(self.feats - there_are):
-            close = nearest(feature[:100], sorted(there_are - {""}))
-            return f"no known word has '{feature:.100}'{close}"
-        return "no known word obeys it"
+    def _error(self, fault: str) -> AccordError:
+        return AccordError(f"'{self.text:.100}': {fault}")
 
 
-def parse(constraints: Sequence[str]) -> list[Constraint]:
+def parse(constraints: Sequence[str], as_read: AsRead) -> list[tuple[int, WordTest]]:
     """Parse constraints as typed; those without a place take the positions in turn."""
-    parsed: list[Constraint] = []
+    parsed: list[tuple[int, WordTest]] = []
     turn = 0
     for text in constraints:
-        place, what = PLACE.fullmatch(text).groups()
+        place, tests = PLACE.fullmatch(text).groups()
         turn += place is None
         number = turn if place is None else EVERY if place == "*" else int(place[:9])
         if place != "*" and not 1 <= number <= LONGEST:
             raise AccordError(
                 f"'{text:.100}': expected a place from 1 to {LONGEST}, or *; got {number}"
             )
-        parsed.append(_parse(number, what, text))
+        upos, feats, words = None, set(), set()
+        for part in tests.split():
+            name, equals, value = part.partition("=")
+            if not equals:
+                upos = known_upos(part)
+            elif name == "words":
+                words |= {*filter(None, value.split(","))}
+            else:
+                feats.add(part)
+        if not (upos or feats or words):
+            raise AccordError(
+                f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
+            )
+        test = WordTest(text, upos, frozenset(feats), frozenset(as_read(words)))
+        parsed.append((number, test))
     return parsed
-
-
-def _parse(place: int, what: str, text: str) -> Constraint:
-    upos, feats, words = None, set(), set()
-    for part in what.split():
-        name, equals, value = part.partition("=")
-        if not equals:
-            upos = known_upos(part)
-        elif name == "words":
-            words |= {*filter(None, value.split(","))}
-        else:
-            feats.add(part)
-    if not (upos or feats or words):
-        raise AccordError(
-            f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
-        )
-    return Constraint(place, upos, frozenset(feats), frozenset(words))
 
 
 def known_upos(name: str) -> str:
@@ -133,47 +128,89 @@ def known_upos(name: str) -> str:
     return name
 
 
-def automaton(
-    constraints: Sequence[Constraint],
+class Constrained(NamedTuple):
+    """The automaton that constrains sentences, and what a spelled word must match in each state."""
+
+    automaton: WordAutomaton
+    strings: dict[int, Matching]
+
+
+def positional_automaton(
+    constraints: Sequence[str],
     start: int,
     vocabulary: Vocabulary,
     analyses: "pd.DataFrame | None",
-    spelled: bool = False,
-) -> WordAutomaton:
-    """Return an automaton that counts positions: `start` words, which may be any, then constraints.
+    as_read: AsRead,
+    spelling: Spelling | None = None,
+) -> Constrained:
+    """Return the automaton of constraints by position after `start` words that may be any.
 
-    `analyses` of the known words are needed where there are constraints.
-
-    No sentence is empty or ends before its last constrained place. Words that are not known may
-    come only if they are `spelled`.
+    It is that of a pattern `1 2 … rest*`, so no sentence ends before its last constrained position.
+    `analyses` are needed where there are constraints.
     """
-    masks = [written(vocabulary, spelled)]
-    masks += [constraint.allowed(vocabulary, analyses) for constraint in constraints]
-    for mask, constraint in zip(masks[1:], constraints, strict=True):
-        mask[END_ID] = constraint.place == EVERY
-    is_end = np.arange(len(vocabulary.forms)) == END_ID
-    group, first = groups_of([is_end, *masks])
-    ends, *obeys = [mask[first] for mask in (is_end, *masks)]
-    positions = max((constraint.place for constraint in constraints), default=0)
-    follow = np.full((start + max(positions, 1) + 1, len(first)), FORBIDDEN)
-    for state in range(len(follow)):
-        place = state - start + 1
-        allowed = obeys[0] & ~(ends & (place <= positions or state == 0))
-        for constraint, obeyed in zip(constraints, obeys[1:], strict=True):
-            if constraint.place in (EVERY, place):
-                allowed &= obeyed
-        if not allowed.any():
-            raise AccordError(f"constraints: expected words that all allow, word {place} has none")
-        allowed |= place < 1
-        follow[state, allowed] = min(state + 1, len(follow) - 1)
-    return WordAutomaton(group, follow)
+    parsed = parse(constraints, as_read)
+    tests = [(place, test.allowed(vocabulary, analyses)) for place, test in parsed]
+    last = max((place for place, _ in tests), default=0)
+    written = _Written(vocabulary, as_read, spelling)
+    masks = []
+    for position in range(1, last + 2):
+        here = [mask for place, mask in tests if place in (EVERY, position)]
+        masks.append(np.logical_and.reduce([written.allowed(ANY), *here]))
+        masks[-1][END_ID] = False
+        if not masks[-1].any():
+            raise AccordError(
+                f"constraints: expected words that all allow, word {position} has none"
+            )
+    expression = Expression("".join(f"{position} " for position in range(1, last + 1)) + "rest*")
+    return _automaton(expression, masks, start, written)
 
 
-def written(vocabulary: Vocabulary, spelled: bool) -> np.ndarray:
-    """Tell of each word whether it may occur: an unknown one only if it may be spelled."""
-    can = np.ones(len(vocabulary.forms), bool)
-    can[UNKNOWN_ID : UNKNOWN_ID + len(vocabulary.unknown)] = spelled
-    return can
+def pattern_automaton(
+    pattern: str,
+    start: int,
+    vocabulary: Vocabulary,
+    analyses: "pd.DataFrame",
+    as_read: AsRead,
+    spelling: Spelling | None = None,
+) -> Constrained:
+    """Return the automaton of a pattern after `start` words that may be any.
+
+    Unknown words may come only if there is a `spelling` of them.
+    """
+    expression = Expression(pattern)
+    written = _Written(vocabulary, as_read, spelling)
+    masks = [
+        _word_test(test, as_read).allowed(vocabulary, analyses) & written.allowed(test)
+        for test in expression.tests
+    ]
+    return _automaton(expression, masks, start, written)
+
+
+def _automaton(
+    expression: Expression, masks: Sequence[np.ndarray], start: int, written: "_Written"
+) -> Constrained:
+    """Return the automaton of an expression whose tests pass these words. No sentence is empty."""
+    is_end = np.arange(len(written.forms)) == END_ID
+    group, first = groups_of([is_end, *(mask & ~is_end for mask in masks)])
+    if written.strings:  # what matches has another mass in each class
+        group[written.unknown] = len(first) + np.arange(len(written.unknown))
+        first = np.concatenate([first, written.unknown])
+    end = int(group[END_ID])
+    passed = np.array([mask[first] for mask in masks], bool).reshape(-1, len(first))
+    passed[:, end] = False
+    follow = expression.automaton(passed, end)
+    if not start:
+        follow[0, end] = FORBIDDEN
+        if (follow[0] == FORBIDDEN).all():
+            raise AccordError(f"'{expression.text:.100}': expected a pattern that a word matches")
+    weight, strings = written.weights(expression, follow, group)
+    free = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
+    follow = np.concatenate([free, np.where(follow >= 0, follow + start, follow)])
+    weight = np.concatenate([np.zeros(free.shape), weight])
+    return Constrained(
+        WordAutomaton(group, follow, weight),
+        {state + start: matching for state, matching in strings.items()},
+    )
 
 
 def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -184,76 +221,16 @@ def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return group, first
 
 
-ANY = "."
-PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word
-
-
-class Held(NamedTuple):
-    """The automaton that constrains sentences, and what a spelled word must match in each state."""
-
-    automaton: WordAutomaton
-    strings: dict[int, Matching]
-
-
-def pattern_automaton(
-    pattern: str,
-    start: int,
-    vocabulary: Vocabulary,
-    analyses: "pd.DataFrame",
-    as_read: Callable[[Iterable[str]], Sequence[str]],
-    spelling: Spelling | None = None,
-) -> Held:
-    """Return the automaton of a pattern after `start` words that may be any. No sentence is empty.
-
-    Words are looked up `as_read` by the model. Those that are not known may come only if there is
-    a `spelling` of them.
-    """
-    expression = Expression(pattern)
-    unknown = UNKNOWN_ID + np.arange(len(vocabulary.unknown))
-    written = _Written(vocabulary.forms, unknown, as_read, spelling)
-    masks = [
-        _constraint(test, as_read).allowed(vocabulary, analyses) & written.allowed(test)
-        for test in expression.tests
-    ]
-    for mask in masks:
-        mask[END_ID] = False
-    is_end = np.arange(len(vocabulary.forms)) == END_ID
-    group, first = groups_of([is_end, *masks])
-    if written.strings:  # what matches has another mass in each class
-        group[unknown] = len(first) + np.arange(len(unknown))
-        first = np.concatenate([first, unknown])
-    end = int(group[END_ID])
-    obeys = np.array([mask[first] for mask in masks], bool).reshape(-1, len(first))
-    follow = expression.automaton(obeys, end)
-    if not start:
-        follow[0, end] = FORBIDDEN
-        if (follow[0] == FORBIDDEN).all():
-            raise AccordError(f"'{pattern:.100}': expected a pattern that a word matches")
-    weight, strings = written.weights(expression, follow, group)
-    free = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
-    follow = np.concatenate([free, np.where(follow >= 0, follow + start, follow)])
-    weight = np.concatenate([np.zeros(free.shape), weight])
-    return Held(
-        WordAutomaton(group, follow, weight),
-        {state + start: matching for state, matching in strings.items()},
-    )
-
-
 class _Written:
     """How words have to be written by each test: `/an.*eur/`, known ones and spelled ones alike."""
 
-    def __init__(
-        self,
-        forms: Sequence[str],
-        unknown: np.ndarray,
-        as_read: Callable[[Iterable[str]], Sequence[str]],
-        spelling: Spelling | None,
-    ):
-        self.forms, self.unknown, self.as_read, self.spelling = forms, unknown, as_read, spelling
+    def __init__(self, vocabulary: Vocabulary, as_read: AsRead, spelling: Spelling | None):
+        self.forms, self.as_read, self.spelling = vocabulary.forms, as_read, spelling
+        self.unknown = UNKNOWN_ID + np.arange(len(vocabulary.unknown))
         self.strings: dict[str, Matching] = {}  # by expression
 
     def allowed(self, test: str) -> np.ndarray:
-        """Tell of each word whether it may be written so."""
+        """Return which words may be written so; unknown ones only if they can be spelled."""
         expression = self._expression(test)
         allowed = np.ones(len(self.forms), bool)
         if expression is not None:
@@ -271,10 +248,10 @@ class _Written:
     ) -> tuple[np.ndarray, dict[int, Matching]]:
         """Return log m of each group of words in each state, 0 where any string will do (Q × G)."""
         weight, strings = np.zeros(follow.shape), {}
-        for state in range(1, len(follow)):
+        for state in range(1, len(follow)) if self.strings else ():
             tests = [expression.tests[at] for at in expression.states[state]]
             written = {self._expression(test) for test in tests}
-            if written == {None} or not self.strings:
+            if written == {None}:
                 continue
             from_states, kinds = np.nonzero(follow[:, group[self.unknown]] == state)
             if len(written) > 1 and len(kinds):
@@ -299,7 +276,7 @@ def _is_written(part: str) -> bool:
     return len(part) > 2 and part.startswith("/") and part.endswith("/")
 
 
-def _constraint(test: str, as_read: Callable[[Iterable[str]], Sequence[str]]) -> Constraint:
+def _word_test(test: str, as_read: AsRead) -> WordTest:
     """Parse a test of one word, or several joined by `&`."""
     upos, feats, words = None, set(), set()
     for part in [test] if test.startswith('"') else PARTS.findall(test):
@@ -313,7 +290,7 @@ def _constraint(test: str, as_read: Callable[[Iterable[str]], Sequence[str]]) ->
             upos = known_upos(part)
         elif part != ANY:
             words.add(part)
-    return Constraint(EVERY, upos, frozenset(feats), frozenset(as_read(words)))
+    return WordTest(test, upos, frozenset(feats), frozenset(as_read(words)))
 
 
 AS_IT_IS = Sampling()
@@ -354,39 +331,32 @@ class Generator:
         analyses: "pd.DataFrame | None" = None,
         context: str | None = None,
     ):
-        """With `spelled`, words that are not known may come too, written letter by letter.
+        """With `spelled`, unknown words may come too, written letter by letter.
 
-        A `pattern` stands in the place of constraints. The
-        `analyses` of all words, of which these ask the columns ASKED, are read unless given. A
-        sentence goes on from the last one of `start`; `context`, that of `Scorer.score`, says
-        whether the sentences before it are read too.
+        The `analyses` of all words (columns ASKED) are read unless they are passed. A sentence
+        continues the last one of `start`; `context`, that of `Scorer.score`, says whether the
+        sentences before it are read too.
         """
         if pattern is not None and constraints:
             raise AccordError("expected a pattern of whole sentences or constraints, found both")
         expect_words(scorer.model)
         if spelled and not scorer.is_open:
             raise AccordError("expected a model that spells words; this one's vocabulary is closed")
-        self.spelling = scorer.spelling
+        self.spelling, self.features = scorer.spelling, scorer.parts.features
+        self.forms = scorer.vocabulary.forms
         start = without_gap(start)
         last = max(split_texts([start]).start, default=len(start))  # where the last sentence begins
-        self.before, self.start = start[:last].lstrip(), scorer.words(start[last:])
+        self.preceding, self.start = start[:last].lstrip(), scorer.words(start[last:])
         words = beginning_words(scorer, start) if scorer.in_context(context) else self.start
         self.start_ids = [scorer.id_of(word) for word in words]
-        self.forms = scorer.vocabulary.forms
-        self.features, known = scorer.parts.features, scorer.vocabulary
         if analyses is None and (constraints or pattern is not None):
             analyses = scorer.parts.analyses(ASKED)
-        if pattern is not None:
-            spelling = scorer.spelling if spelled else None
-            held = pattern_automaton(pattern, len(words), known, analyses, scorer.as_read, spelling)
+        of_model = scorer.vocabulary, analyses, scorer.as_read, self.spelling if spelled else None
+        if pattern is None:
+            self.constrained = positional_automaton(constraints, len(words), *of_model)
         else:
-            parsed = [
-                replace(constraint, words=frozenset(scorer.as_read(constraint.words)))
-                for constraint in parse(constraints)
-            ]
-            held = Held(automaton(parsed, len(words), known, analyses, spelled), {})
-        self.held = held
-        self.model = scorer.model.constrained(held.automaton)
+            self.constrained = pattern_automaton(pattern, len(words), *of_model)
+        self.model = scorer.model.constrained(self.constrained.automaton)
 
     def sample(
         self, count: int = 10, sampling: Sampling = AS_IT_IS, seed: int = 1
@@ -404,17 +374,17 @@ class Generator:
         return [self._sentence(generated, np.random.default_rng(0)) for generated in drawn]
 
     def _sentence(self, generated: Generated, letters: np.random.Generator) -> NewSentence:
-        strings = map(self.held.strings.get, self._states_after(generated.words))
+        strings = map(self.constrained.strings.get, self._states_after(generated.words))
         *words, end = (self._word(*row, letters) for row in zip(*generated, strings, strict=True))
         ended = generated.words[-1] == END_ID
         shown = tuple(words if ended else [*words, end])
-        text = self.before + detokenise([*self.start, *(word.form for word in shown)])
+        text = self.preceding + detokenise([*self.start, *(word.form for word in shown)])
         return NewSentence(text, shown, sum(word.log_p for word in (*words, end)), ended)
 
     def _states_after(self, words: Sequence[int]) -> list[int]:
         """Return the states of the automaton after each of some generated words."""
         ids = np.array([*self.start_ids, *words, END_ID])
-        states = self.held.automaton.states(Sentences(ids, np.array([len(ids)])))
+        states = self.constrained.automaton.states(Sentences(ids, np.array([len(ids)])))
         return states[len(self.start_ids) + 1 :].tolist()
 
     def _word(

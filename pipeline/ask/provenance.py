@@ -138,54 +138,52 @@ def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
             f"found none at {table}"
         )
     weights = weights_of(scorer)
-    made = [each for each in about["models"].values() if each["weights"] == weights]
-    if not made:
+    models = [facts for facts in about["models"].values() if facts["weights"] == weights]
+    if not models:
         raise AccordError(
             f"{table} was made by another model, {', '.join(about['models'])}: name it by --run "
             f"and --model"
         )
-    return about | made[0]
+    return about | models[0]
 
 
 def methods(scorer: Scorer, table: Path | None = None) -> str:
     """Return some sentences for the Methods section of a paper, perhaps about a table."""
     made = of_table(scorer, table) if table else None
     about = described(scorer, made and made["context"])
-    recipe = scorer.parts.recipe
-    digests = [f"{each[:SHOWN]}…" for each in about["weights"].values()]
     which = "bundled French model" if about["kind"] == "bundled" else f"model {about['model']}"
+    encoder = scorer.parts.recipe.encoder
+    network = encoder.upper() if isinstance(encoder, str) else "network"
     size = getattr(scorer.model, "parameter_count", lambda: 0)()
-    what = f"{recipe.encoder.upper() if isinstance(recipe.encoder, str) else 'network'}"
-    facts = [f"a {recipe.output_kind} {what} with {size:,} parameters"]
+    facts = [f"a {scorer.parts.recipe.output_kind} {network} with {size:,} parameters"]
     if scorer.speller is None:
         facts.append(f"{len(scorer.vocabulary.known):,} known words")
     if texts := trained_on(scorer):
         facts.append(f"trained on {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}")
-    if digests:
+    if digests := [f"{digest[:SHOWN]}…" for digest in about["weights"].values()]:
         facts.append(f"SHA-256 of the weights {' and '.join(digests)}")
+    place = "all words before them in their text"
+    if about["context"] != "text":
+        place = "the words before them in their sentence"
     known = (
         "Every string has a probability: words that the model does not know are spelled by its "
         "character model."
         if scorer.is_open
         else "The vocabulary is closed."
     )
-    read = (
-        "Words are conditioned on all words before them in their text."
-        if about["context"] == "text"
-        else "Words are conditioned on the words before them in their sentence."
+    text = (
+        f"Surprisal, −log₂ p(word | preceding words), was computed with Accord "
+        f"{made['accord'] if made else VERSION} and its {which} ({'; '.join(facts)}; Dymetman and "
+        f"Xiao, 2016). Words are conditioned on {place}. {known}"
     )
-    version, counts = VERSION, ""
     if made:
-        version, sums = made["accord"], made["counts"]
-        counts = (
-            f" The table has {counted(sums['words'], 'word')} and marks of "
-            f"{counted(sums['sentences'], 'sentence')}; {sums['spelled']:,} of them were spelled "
-            f"by the character model. Frequencies are those of {made['log_frequency']}."
+        counts = made["counts"]
+        text += (
+            f" The table has {counted(counts['words'], 'word')} and marks of "
+            f"{counted(counts['sentences'], 'sentence')}; {counts['spelled']:,} of them were "
+            f"spelled by the character model. Frequencies are those of {made['log_frequency']}."
         )
-    return (
-        f"Surprisal, −log₂ p(word | preceding words), was computed with Accord {version} and "
-        f"its {which} ({'; '.join(facts)}; Dymetman and Xiao, 2016). {read} {known}{counts}"
-    )
+    return text
 
 
 def citation(scorer: Scorer, table: Path | None = None) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 
 from accord.corpora.detokenise import spans
 from accord.errors import AccordError
+from accord.lexicon.analysis import feature_names
 from accord.models.common.checks import check_finite, nearest
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel
@@ -262,8 +263,6 @@ class _Analyses:
 
 def _values_in(feature: str, combinations: Sequence[str]) -> list[str]:
     """Return the value of a feature in each combination: `Gender=Fem|Number=Plur`."""
-    from accord.lexicon.analysis import feature_names  # loads pandas, which scores need not
-
     known = sorted(feature_names(combinations))
     if feature not in known:
         raise AccordError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isnan, nan
+from math import nan
 from typing import Any, NoReturn
 
 import numpy as np
@@ -63,7 +63,7 @@ class StimulusRegions:
                     f"parts; got {len(of_row)}: {', '.join(of_row)}"
                 )
 
-    def at(self, sentence: int, place: int) -> int | str:
+    def region_at(self, sentence: int, place: int) -> int | str:
         """Return the region of a place in a sentence."""
         starts = self.starts[sentence]
         return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
@@ -132,56 +132,48 @@ class Prediction:
     def summary(self) -> pd.DataFrame:
         """Return the share of items for which it holds, with Wilson's interval of 95 %.
 
-        Beside it stand the mean difference of the two sides in bits and its standard error; NaN of
-        several formulas.
+        `difference` and `SE` are the mean difference of the two sides in bits and its standard
+        error; NaN of several formulas.
         """
         has_models, rows = "model" in self.items, []
         models = self.items.groupby("model", sort=False) if has_models else [("", self.items)]
         for name, items in models:
             holds = int(items["success"].sum())
             low, high = wilson(holds, len(items))
-            rows.append(
-                ({"model": name} if has_models else {})
-                | {
-                    "prediction": self.formula,
-                    "items": len(items),
-                    "holds": holds,
-                    "share": holds / len(items),
-                    "low": low,
-                    "high": high,
-                    "difference": items["difference"].mean(),
-                    "SE": items["difference"].sem(),
-                }
-            )
-        return pd.DataFrame(rows)
+            row = {"model": name, "prediction": self.formula, "items": len(items), "holds": holds}
+            row |= {"share": holds / len(items), "low": low, "high": high}
+            rows.append(row | {"difference": items["difference"].mean()})
+            rows[-1]["SE"] = items["difference"].sem()
+        return pd.DataFrame(rows).drop(columns=[] if has_models else "model")
 
 
-def records(checked: Sequence[Prediction]) -> list[dict[str, Any]]:
-    """Return the summaries of predictions for JSON; None for what a prediction has not."""
-    if not checked:
+def records(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
+    """Return the summaries of predictions for JSON, with None for NaN."""
+    if not predictions:
         return []
-    return json.loads(_summaries(checked).to_json(orient="records", double_precision=6))
+    return json.loads(_summaries(predictions).to_json(orient="records", double_precision=6))
 
 
-def _summaries(checked: Sequence[Prediction]) -> pd.DataFrame:
-    return pd.concat([prediction.summary for prediction in checked], ignore_index=True)
+def _summaries(predictions: Sequence[Prediction]) -> pd.DataFrame:
+    return pd.concat([prediction.summary for prediction in predictions], ignore_index=True)
 
 
-def shown(checked: Sequence[Prediction]) -> pd.DataFrame:
+def shown(predictions: Sequence[Prediction]) -> pd.DataFrame:
     """Return the summaries of predictions as a person reads them."""
-    rows = [
-        ({"model": row["model"]} if "model" in row else {})
-        | {
-            "prediction": row["prediction"],
-            "items": str(row["items"]),
-            "holds": f"{row['holds']}: {row['share']:.3f}",
-            "95 %": f"{row['low']:.3f} to {row['high']:.3f}",
-            "difference": "" if isnan(row["difference"]) else f"{row['difference']:+.2f} bits",
-            "SE": "" if isnan(row["SE"]) else f"{row['SE']:.2f}",
-        }
-        for row in _summaries(checked).to_dict("records")
-    ]
-    return pd.DataFrame(rows)
+    table = _summaries(predictions)
+    numbers = table.drop(columns="prediction").to_dict("records")
+    text = {
+        "items": [str(row["items"]) for row in numbers],
+        "holds": [f"{row['holds']}: {row['share']:.3f}" for row in numbers],
+        "95 %": [f"{row['low']:.3f} to {row['high']:.3f}" for row in numbers],
+        "difference": [f"{row['difference']:+.2f} bits" for row in numbers],
+        "SE": [f"{row['SE']:.2f}" for row in numbers],
+    }
+    shown = table.assign(**text)
+    shown.loc[table["difference"].isna(), "difference"] = ""
+    shown.loc[table["SE"].isna(), "SE"] = ""
+    names = ["model"] * ("model" in table) + ["prediction", *text]
+    return shown[names]
 
 
 def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) -> Prediction:
@@ -191,7 +183,7 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
             there = nearest(column, map(str, regions))
             raise AccordError(f"{option}: expected the column of a prediction, '{column}'{there}")
     comparisons, used = _parsed(
-        formula, _distinct(regions[condition]), _distinct(regions["region"])
+        formula, sorted({*regions[condition].astype(str)}), sorted({*regions["region"].astype(str)})
     )
     keys = ["model", item] if "model" in regions else [item]
     place = regions[condition].astype(str) + "." + regions["region"].astype(str)
@@ -216,7 +208,14 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
             f"{' or '.join(without)}: {names:.200}"
         )
     wide = wide[~lacking]
-    sides = [(_sum(tree.left, wide), _sum(tree.comparators[0], wide)) for tree in comparisons]
+    numbered = wide.set_axis([f"v{number}" for number in range(len(used))], axis=1)
+    sides = [
+        [
+            numbered.eval(ast.unparse(side), engine="python")
+            for side in (tree.left, *tree.comparators)
+        ]
+        for tree in comparisons
+    ]
     holds = [
         COMPARED[type(tree.ops[0])](*pair) for tree, pair in zip(comparisons, sides, strict=True)
     ]
@@ -225,19 +224,18 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
     return Prediction(formula, items.reset_index())
 
 
-def _distinct(values: pd.Series) -> list[str]:
-    return sorted({*values.astype(str)}, key=len, reverse=True)
-
-
 PLACE = re.compile(r"([^\W\d]\w*)\.(\w+)")  # CONDITION.REGION, as it is mostly written
-ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 COMPARED = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
+ARITHMETIC = (ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Name, ast.Load, ast.Constant)
 
 
 def _parsed(
     formula: str, conditions: list[str], regions: list[str]
 ) -> tuple[list[ast.Compare], list[str]]:
-    """Return the comparisons of a formula, and the places CONDITION.REGION that they name."""
+    """Return the comparisons of a formula, and the places CONDITION.REGION that they name.
+
+    A place is named by its number in the comparisons: `v0 - v1 > 2`.
+    """
     used: list[str] = []
 
     def named(place: re.Match) -> str:
@@ -258,11 +256,8 @@ def _parsed(
             _refuse_place(unknown, conditions, regions)
         raise AccordError(
             f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
-            f"conditions are {', '.join(sorted(conditions)):.200}, "
-            f"regions are {', '.join(sorted(regions)):.200}"
+            f"conditions are {', '.join(conditions):.200}, regions are {', '.join(regions):.200}"
         )
-    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)):
-        node.id = used[int(node.id[1:])]
     return trees, used
 
 
@@ -275,28 +270,18 @@ def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) ->
         if name not in there:
             raise AccordError(
                 f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
-                f"{kind}s are {', '.join(sorted(there)):.200} ({option})"
+                f"{kind}s are {', '.join(there):.200} ({option})"
             )
     raise AccordError(f"--expects: expected an operator beside {place[0]}")
 
 
 def _is_comparison(tree: ast.expr) -> bool:
-    """Tell whether a tree compares two sums of surprisals, and nothing else."""
+    """Return whether a tree compares two sums of surprisals, and nothing else."""
     if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED):
         return False
-    return _is_sum(tree.left) and _is_sum(tree.comparators[0])
-
-
-def _is_sum(node: ast.expr) -> bool:
-    if isinstance(node, ast.BinOp):
-        return type(node.op) in ARITHMETIC and _is_sum(node.left) and _is_sum(node.right)
-    if isinstance(node, ast.Constant):
-        return type(node.value) in (int, float)
-    return isinstance(node, ast.Name) and bool(re.fullmatch(r"v\d+", node.id))
-
-
-def _sum(node: ast.expr, values: pd.DataFrame) -> Any:
-    """Return the value of a sum for each item."""
-    if isinstance(node, ast.BinOp):
-        return ARITHMETIC[type(node.op)](_sum(node.left, values), _sum(node.right, values))
-    return values[node.id] if isinstance(node, ast.Name) else float(node.value)
+    for node in (*ast.walk(tree.left), *ast.walk(tree.comparators[0])):
+        is_number = type(getattr(node, "value", 0)) in (int, float)
+        is_place = re.fullmatch(r"v\d+", getattr(node, "id", "v0"))
+        if not (isinstance(node, ARITHMETIC) and is_number and is_place):
+            return False
+    return True

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# What else a model is asked, and by which functions. They are imported when they are
-# called, as each imports this module.
+# The functions that answer other queries. They are imported at their first call, as they import
+# this module.
 ANSWERS = {
     "surprisal": "accord.pipeline.ask.surprisal:of_sentences",
     "expect": "accord.pipeline.ask.reader:expect",
@@ -54,7 +54,7 @@ class Scorer:
         self.speller = parts.speller  # of a model of subwords
 
     def __repr__(self) -> str:
-        """Which model it is, what it knows and how large it is."""
+        """Return the name of the model, its vocabulary and its size."""
         trained = self.trained
         parts = [f"{trained.kind} model {trained.name!r}" if trained else "model"]
         if trained and trained.kind == "run":
@@ -248,7 +248,7 @@ class Scorer:
         """Return single queried words, written as this model reads its texts."""
         return self.cased(map(normalise, words))
 
-    def each_a_word(self, words: Iterable[str]) -> list[str]:
+    def single_words(self, words: Iterable[str]) -> list[str]:
         """Return single queried words; reject one that is several words to this model, or none."""
         queried = self.as_read(words)
         for word in queried:

@@ -181,7 +181,7 @@ def surprisal_pieces(
     marked = None
     if regions or any(BAR in text for text in texts):
         marked = StimulusRegions(texts, table[regions].astype(str).tolist() if regions else None)
-    stimuli = Stimuli.of([without_bars(text) for text in texts], contexts)
+    stimuli = Stimuli.from_texts([without_bars(text) for text in texts], contexts)
     split = stimuli.split
     for name, scorer in by_name(models).items():
         in_context = scorer.in_context(context or (Context.text if contexts else None))
@@ -238,7 +238,7 @@ class Stimuli(NamedTuple):
     number: np.ndarray  # of the sentence in its row, from 1; 0, −1 … in the context
 
     @classmethod
-    def of(cls, texts: Sequence[str], contexts: Sequence[str] | None) -> "Stimuli":
+    def from_texts(cls, texts: Sequence[str], contexts: Sequence[str] | None) -> "Stimuli":
         """Return the sentences of the rows, each row read after its context."""
         pairs = zip(contexts or repeat(""), texts, strict=False)
         split = split_texts(chain.from_iterable(pairs))
@@ -273,7 +273,7 @@ def _rows(
     }
     if regions:
         columns["region"] = [
-            regions.at(row[place], start) if number[place] > 0 else regions.of_context
+            regions.region_at(row[place], start) if number[place] > 0 else regions.of_context
             for place, start in zip(at, columns["start"], strict=True)
         ]
     columns["surprisal"] = bits[at]

@@ -3,7 +3,8 @@
 Vectors can be retrofitted to a lexicon, so that words which it lists together come closer.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +35,7 @@ class ReadVectors:
             kind = type(scorer.model).__name__
             raise AccordError(f"expected a model that reads words by vectors, got {kind}")
         read = scorer.model.vectors()
-        rows = read.rows.astype(np.float64)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        self.rows, self.signature = rows / np.maximum(lengths, SHORTEST), read.signature
+        self.rows, self.signature = _unit(read.rows.astype(np.float64)), read.signature
         check_finite("a vector", self.rows)
         self.scorer = scorer
         self.ids, self.forms = scorer.vocabulary.known, scorer.vocabulary.forms
@@ -48,7 +47,7 @@ class ReadVectors:
         The first row is that of the word and of words with the same vector; up to `most` others
         follow.
         """
-        (signature,) = self._of([word])
+        (signature,) = self._signatures([word])
         cosine = self.rows @ self.rows[signature]
         cosine[signature] = 2  # before all others
         ranked = self._ranked(cosine)[: most + 1]
@@ -63,7 +62,7 @@ class ReadVectors:
         `product` has the score of Levy & Goldberg (2014), cos(x, b)·cos(x, c) / cos(x, a) with all
         cosines moved to between 0 and 1.
         """
-        signatures = self._of([a, b, c])
+        signatures = self._signatures([a, b, c])
         of_a, of_b, of_c = (self.rows @ self.rows[signatures].T).T
         score = of_c - of_a + of_b
         score[signatures] = -np.inf
@@ -76,7 +75,7 @@ class ReadVectors:
         """Return words with the mean of their cosines to the others, the odd one out first."""
         if len(words) < FEWEST:
             raise AccordError(f"expected {FEWEST} words or more, found {len(words)}")
-        rows = self.rows[self._of(words)]
+        rows = self.rows[self._signatures(words)]
         cosine = rows @ rows.T
         others = (cosine.sum(axis=1) - cosine.diagonal()) / (len(words) - 1)
         table = pd.DataFrame({"word": list(words), "cosine to the others": others})
@@ -94,16 +93,16 @@ class ReadVectors:
             table = table[table["source"] != "guesser"].drop_duplicates(columns[:3])
             groups: Iterable = table.groupby(["lemma", "upos"])["word"].agg(list)
         else:
-            groups = _read_groups(Path(lexicon), self)
+            groups = [
+                [self.ids[word] for word in self.scorer.as_read(line.split()) if word in self.ids]
+                for line in lines(Path(lexicon))
+            ]
         most = len(self.ids) if most is None else min(most, len(self.ids))
-        made = object.__new__(ReadVectors)
-        made.__dict__.update(self.__dict__)
+        made = copy(self)
         made.signature = np.minimum(np.arange(len(self.forms)), self.first + most)
         kept = self.rows[self.signature[: self.first + most]]
         rows = retrofit(kept, ([w for w in g if self.first <= w < len(kept)] for g in groups))
-        rows = np.concatenate([rows, np.zeros((int(len(self.forms) > len(kept)), rows.shape[1]))])
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        made.rows = rows / np.maximum(lengths, SHORTEST)
+        made.rows = _unit(np.pad(rows, ((0, int(len(self.forms) > len(kept))), (0, 0))))
         return made
 
     def save(self, path: Path, most: int | None = None) -> int:
@@ -121,7 +120,7 @@ class ReadVectors:
                 print(self.forms[at], numbers, file=file)
         return len(chosen)
 
-    def _of(self, words: Sequence[str]) -> np.ndarray:
+    def _signatures(self, words: Sequence[str]) -> np.ndarray:
         """Return the signatures of words as a person writes them."""
         read = self.scorer.as_read(words)
         for word in read:
@@ -139,6 +138,10 @@ class ReadVectors:
         members = self.first + places  # ids fall in frequency
         named = ", ".join(self.forms[word] for word in members[:NAMED])
         return {"words": named, "of": len(members), **scores}
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), SHORTEST)
 
 
 def nearest(model: Scorer, word: str, most: int = 10) -> pd.DataFrame:
@@ -184,24 +187,17 @@ def retrofit(rows: np.ndarray, groups: Iterable[Sequence[int]], rounds: int = RO
     return vectors
 
 
-def _read_groups(path: Path, vectors: ReadVectors) -> Iterator[list[int]]:
-    """Yield the known words of each line of a file."""
-    for line in lines(path):
-        read = vectors.scorer.as_read(line.split())
-        yield [vectors.ids[word] for word in read if word in vectors.ids]
-
-
 def inflection(
     vectors: ReadVectors, analyses: pd.DataFrame, lexicon: str | None = None
 ) -> pd.DataFrame:
-    """Measure how often the word nearest to ψ(x) + change is another form of the lemma.
+    """Return how often the word nearest to ψ(x) + change is another form of the lemma.
 
     A change, such as ADJ Gender=Masc → Gender=Fem, is the mean difference of the two forms over
     all *other* lemmas. The lexicon judges: a word is right if an analysis has the lemma and the
-    features asked for. Only words with a vector of their own take part. Beside it stand how often
+    requested features. Only words with a vector of their own take part. Other columns are how often
     the features are right, whatever the lemma; how often the word nearest to ψ(x) alone is right;
-    and how often a random word with the features would be. A row for each kind of change, the last
-    for all. With a `lexicon` the vectors of the same words are retrofitted to it first.
+    and how often a random word with the features would be. Each kind of change has a row; the last
+    is of all. With a `lexicon` the vectors of the same words are retrofitted to it first.
     """
     forms = _forms(vectors, analyses)
     vectors = vectors.retrofitted(lexicon) if lexicon else vectors
@@ -214,17 +210,16 @@ def inflection(
         cosine = query @ rows.T
         cosine[np.arange(len(pairs)), start] = -np.inf  # the form itself is no answer
         answers = words[cosine.argmax(axis=1)]
-        pairs["right" + name] = _has(forms, pairs, answers, ["lemma", "upos", "feats"])
-        pairs["features" + name] = _has(forms, pairs, answers, ["upos", "feats"])
+        pairs["right" + name] = _is_right(forms, pairs, answers, ["lemma", "upos", "feats"])
+        pairs["features" + name] = _is_right(forms, pairs, answers, ["upos", "feats"])
     with_feats = forms.drop_duplicates(["upos", "feats", "word"]).groupby(["upos", "feats"]).size()
     changes = pd.MultiIndex.from_frame(pairs[["upos", "feats_to"]])
     pairs["chance"] = 1 / with_feats.reindex(changes).to_numpy()
-    pairs["change"] = [
-        _changed(*feats) for feats in zip(pairs["feats"], pairs["feats_to"], strict=True)
-    ]
+    pairs["change"] = [*map(_change, pairs["feats"], pairs["feats_to"])]
     measured = ["right", "features", "right alone", "chance"]
-    table = pairs.groupby(["upos", "change"])[measured].mean()
-    table.insert(0, "pairs", pairs.groupby(["upos", "change"]).size())
+    kinds = pairs.groupby(["upos", "change"])
+    table = kinds[measured].mean()
+    table.insert(0, "pairs", kinds.size())
     table = table.sort_values("pairs", ascending=False).reset_index()
     whole = {"upos": "all", "change": "", "pairs": len(pairs)} | pairs[measured].mean().to_dict()
     return pd.concat([table, pd.DataFrame([whole])], ignore_index=True)
@@ -232,9 +227,9 @@ def inflection(
 
 def _forms(vectors: ReadVectors, analyses: pd.DataFrame) -> pd.DataFrame:
     """Return the lexicon's analyses, without guesses, of words with a vector of their own."""
-    has_own = np.bincount(vectors.signature)[vectors.signature] == 1
-    has_own[: vectors.first] = False
-    chosen = has_own[analyses["word"]] & (analyses["source"] != "guesser")
+    is_single = np.bincount(vectors.signature)[vectors.signature] == 1
+    is_single[: vectors.first] = False
+    chosen = is_single[analyses["word"]] & (analyses["source"] != "guesser")
     return analyses.loc[chosen, ["word", "lemma", "upos", "feats"]].drop_duplicates()
 
 
@@ -247,12 +242,13 @@ def _pairs(forms: pd.DataFrame) -> pd.DataFrame:
     return pairs[lemmas >= FEWEST].reset_index(drop=True)
 
 
-def _has(forms: pd.DataFrame, pairs: pd.DataFrame, answers: np.ndarray, columns: list[str]) -> list:
-    """Tell of each pair whether its answer has the features of its second form."""
-    have = set(forms[[*columns, "word"]].itertuples(index=False, name=None))
-    wanted = pairs[[{"feats": "feats_to"}.get(name, name) for name in columns]]
-    rows = wanted.itertuples(index=False, name=None)
-    return [(*row, word) in have for row, word in zip(rows, answers.tolist(), strict=True)]
+def _is_right(
+    forms: pd.DataFrame, pairs: pd.DataFrame, answers: np.ndarray, columns: list[str]
+) -> np.ndarray:
+    """Return whether the answer of each pair has the features of its second form."""
+    goal = pairs.drop(columns="feats").rename(columns={"feats_to": "feats"}).assign(word=answers)
+    names = [*columns, "word"]
+    return pd.MultiIndex.from_frame(goal[names]).isin(pd.MultiIndex.from_frame(forms[names]))
 
 
 def _mean_of_others(differences: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
@@ -264,7 +260,7 @@ def _mean_of_others(differences: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
     return others.drop(columns="pairs").div(others["pairs"], axis=0).to_numpy()
 
 
-def _changed(feats: str, feats_to: str) -> str:
+def _change(feats: str, feats_to: str) -> str:
     """Return the names of the features that differ: `Gender`, `Number`, `Mood Tense`."""
     pairs = set(feats.split("|")) ^ set(feats_to.split("|"))
     return " ".join(sorted({pair.partition("=")[0] for pair in pairs if pair}))

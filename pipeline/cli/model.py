@@ -25,9 +25,9 @@ from accord.pipeline.cli.options import (
     PrimeTune,
     PrimeWeight,
     TrainedRun,
+    conditioned,
     expect_words,
     load_model,
-    under,
 )
 
 if TYPE_CHECKING:
@@ -70,20 +70,20 @@ def explain(
     """List the likeliest next words and say why they are likely, feature by feature."""
     import pandas as pd
 
-    from accord.pipeline.ask import explain_page
     from accord.pipeline.ask.explain import (
         SPLIT,
         Explainer,
         beginning_words,
+        page,
         split,
         telling_features,
     )
 
     expect_words(text)
     make_room(html)
-    explainer = Explainer(under(load_model(run, model), condition), context)
+    explainer = Explainer(conditioned(load_model(run, model), condition), context)
     place = explainer.next_word(text, listed(words or ""), top)
-    choices = place.asked or place.likeliest[:SPLIT]
+    choices = place.queried or place.likeliest[:SPLIT]
     followed = listed(features or "") or telling_features(choices)
     weights = explainer.weights(text, followed)  # before anything is shown: a feature may be none
     likely = [
@@ -100,8 +100,8 @@ def explain(
     print_table(_signed(weights, "after"))
     if html:
         sentence = explainer.sentence(beginning_words(explainer.scorer, text))
-        page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
-        write_whole(html, page.encode())
+        explained = page([sentence], replace(place, queried=tuple(choices)))
+        write_whole(html, explained.encode())
         echo(f"\npage: {html}")
 
 
@@ -168,7 +168,7 @@ def generate(
     """Generate sentences, by sampling or by beam search."""
     from accord.pipeline.ask.generate import generate as new_sentences
 
-    scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
+    scorer = conditioned(load_model(run, model), condition, prime, prime_weight, prime_tune)
     sentences = new_sentences(
         scorer,
         start,

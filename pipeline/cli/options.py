@@ -91,7 +91,7 @@ PrimeTune = Annotated[
 ]
 
 
-def under(
+def conditioned(
     scorer: "Scorer",
     condition: list[str] | None,
     prime: Path | None = None,

@@ -28,8 +28,8 @@ from accord.pipeline.cli.options import (
     PrimeTune,
     PrimeWeight,
     RunOrNGrams,
+    conditioned,
     load_model,
-    under,
 )
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def score(
         _print_perplexities(load_model(run, model), labels, text)
         return
     numbered = numbered_sentences(text)
-    scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
+    scorer = conditioned(load_model(run, model), condition, prime, prime_weight, prime_tune)
     if dynamic is not None:
         if condition or prime:
             raise AccordError("--dynamic: expected neither --condition nor --prime beside it")

@@ -28,9 +28,9 @@ from accord.pipeline.cli.options import (
     PrimeTune,
     PrimeWeight,
     TrainedRun,
+    conditioned,
     expect_words,
     load_model,
-    under,
 )
 from accord.pipeline.model import find as resolve
 
@@ -72,7 +72,7 @@ CONDITION = "condition"
 class Punctuation(StrEnum):
     """How marks are counted."""
 
-    own = "own"
+    separate = "own"
     joined = "joined"
 
 
@@ -135,7 +135,7 @@ def surprisal(
     punctuation: Annotated[
         Punctuation,
         typer.Option(help="With `joined`, marks count with the word that they stand by."),
-    ] = Punctuation.own,
+    ] = Punctuation.separate,
     skip_empty: Annotated[
         bool, typer.Option("--skip-empty", help="Leave out rows without a sentence, and name them.")
     ] = False,
@@ -418,9 +418,9 @@ def norms(
 
 def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
     """Return the values of one feature, except those that would read 0.000 before each word."""
-    before = table[[name for name in ("model", "before") if name in table]]
+    words = table[[name for name in ("model", "before") if name in table]]
     values = table[[name for name in table if name.startswith(f"{feature}=")]]
-    return before.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))
+    return words.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))
 
 
 def _chosen(
@@ -428,10 +428,10 @@ def _chosen(
 ) -> "Scorer | dict[str, Scorer]":
     """Return one model, or several by name, each under the same conditions."""
     if not models:
-        return under(load_model(run, model), *conditions)
+        return conditioned(load_model(run, model), *conditions)
     if model:
         raise AccordError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: under(_named(run, name), *conditions) for name in listed(models)}
+    return {name: conditioned(_named(run, name), *conditions) for name in listed(models)}
 
 
 def _named(run: Path | None, name: str) -> "Scorer":

@@ -350,7 +350,9 @@ class Corrector:
             longer = sum(len(other.words) - (other.end - other.start) for other in earlier)
             prefix = changed(words, earlier)[: change.start + longer]
             queried = self.scorer.cased([words[change.start], *change.words])
-            here = differences(*self._explainer.after(self.scorer.cased(prefix), queried, 0).asked)
+            here = differences(
+                *self._explainer.explain_next(self.scorer.cased(prefix), queried, 0).queried
+            )
             parts = {**here, AFTERWARDS: kept.gain - sum(here.values())}
         in_bits = {name: nats * IN_A_NAT for name, nats in parts.items()}
         return dict(sorted(in_bits.items(), key=lambda part: -abs(part[1])))

@@ -86,8 +86,8 @@ class AccordScorer:
         texts = [batch] if isinstance(batch, str) else list(batch)
         for words in self.reader.read(texts):
             for place in words.by_sentence():
-                own = range(place.start, place.stop - (not eos_token))
-                yield texts[words.sentence[place.start]], words, own
+                places = range(place.start, place.stop - (not eos_token))
+                yield texts[words.sentence[place.start]], words, places
 
 
 def _number(surprisal: bool, prob: bool, base_two: bool) -> Callable[[float], float]:

@@ -14,10 +14,12 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import AccordError
+from accord.lexicon.analysis import feature_names
 from accord.models.common.registry import imported
 from accord.models.common.schema import check_keys, checked
 from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.explain import MEANING, Choice, Explainer, beginning_words
+from accord.pipeline.ask.generate import ASKED, Generator
 from accord.pipeline.ask.provenance import VERSION, citation, weights_of
 from accord.pipeline.ask.reader import BITS, FEATURES, POS, Reader
 from accord.pipeline.ask.scorer import Scorer
@@ -201,13 +203,13 @@ class AskedModel:
             raise AccordError(f"expected a place from 0 to {len(words)}, got {at}")
         is_gap = at == len(words) and (beginning != text or not words)
         in_place = [] if is_gap else [[*words, END][at]]
-        queried = list(dict.fromkeys([*in_place, *self.scorer.each_a_word(others)]))
+        queried = list(dict.fromkeys([*in_place, *self.scorer.single_words(others)]))
         explainer = self._explainer.by(self._without(off), context or None)
-        place = explainer.after(words[:at], queried, 2 * LIKELIEST)
+        place = explainer.explain_next(words[:at], queried, 2 * LIKELIEST)
         known = [choice for choice in place.likeliest if not is_unknown(choice.word)]
         likeliest = (known or place.likeliest)[:LIKELIEST]
         return {
-            "asked": [_choice(choice) for choice in place.asked],
+            "asked": [_choice(choice) for choice in place.queried],
             "best": _choice(likeliest[0]),
             "likeliest": [{"word": choice.word, "p": choice.probability} for choice in likeliest],
         }
@@ -250,8 +252,6 @@ class AskedModel:
         context: str = "",
     ) -> Answer:
         """Return new sentences after a text."""
-        from accord.pipeline.ask.generate import Generator  # loads pandas
-
         self._expect_a_sum()
         generator = Generator(
             self._without(off),
@@ -277,8 +277,6 @@ class AskedModel:
     @cached_property
     def _expectant(self) -> Reader:
         """Return the reader that follows the features which the page draws."""
-        from accord.lexicon.analysis import feature_names  # loads pandas
-
         feats = self.scorer.parts.analyses(["feats"])["feats"].cat.categories
         known = {POS, *feature_names(feats)}
         return Reader(self.scorer, [name for name in FEATURES if name in known])
@@ -290,8 +288,6 @@ class AskedModel:
     @cached_property
     def _analyses(self) -> "pd.DataFrame":
         """Return the analyses of all words, for constraints."""
-        from accord.pipeline.ask.generate import ASKED
-
         return self.scorer.parts.analyses(ASKED)
 
     def _without(self, off: Iterable[str]) -> Scorer:

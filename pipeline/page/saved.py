@@ -27,7 +27,7 @@ class Lesson(NamedTuple):
     other: str = ""
 
     @property
-    def at(self) -> int | None:
+    def differing_word(self) -> int | None:
         """Return the number of the first word that differs."""
         pairs = zip(self.text.split(), self.other.split(), strict=False)
         return next((place for place, (one, other) in enumerate(pairs) if one != other), None)
@@ -67,7 +67,7 @@ class SavedPage:
         ]
 
     def __len__(self) -> int:
-        """The steps of `gather`."""
+        """Return the number of steps of `gather`."""
         return len(self.ways()) + len(self.lessons)
 
     def gather(self) -> Iterator[None]:
@@ -89,8 +89,11 @@ class SavedPage:
     def write(self, folder: Path) -> Path:
         """Write the page as a file of a folder, whole or absent."""
         lessons = [
-            {"name": [each.text] * 2, "state": {**each._asdict(), "at": each.at}}
-            for each in self.lessons
+            {
+                "name": [lesson.text] * 2,
+                "state": {**lesson._asdict(), "at": lesson.differing_word},
+            }
+            for lesson in self.lessons
         ]
         first = {"model": self.first, **lessons[0]["state"]}
         kept = {"state": first, "examples": lessons, "seeds": SEEDS, "answers": self.answers}
@@ -108,7 +111,7 @@ class SavedPage:
             return
         for at in range(len(words)):
             place = self._keep(ask="place", model=model, text=text, at=at, others=[], **way)
-            forms = [each["word"] for each in place["asked"] or [place["best"]]]
+            forms = [choice["word"] for choice in place["asked"] or [place["best"]]]
             self._keep(ask="readings", model=model, words=forms)
 
     def _corrected(self, text: str) -> set[str]:
@@ -122,9 +125,9 @@ class SavedPage:
         way: dict[str, Any] = {"off": [], "context": ""}
         read = self._keep(ask="read", model=self.first, text=text, **way)
         return [
-            each | {"start": each["start"] + start, "end": each["end"] + start}
+            suggestion | {"start": suggestion["start"] + start, "end": suggestion["end"] + start}
             for start, end in read["sentences"]
-            for each in self._keep(ask="check", model=self.first, text=text[start:end])[
+            for suggestion in self._keep(ask="check", model=self.first, text=text[start:end])[
                 "suggestions"
             ]
         ]

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from accord.pipeline.ask import explain_page
+from accord.pipeline.ask.explain import SHOWN, Explainer, section
+from accord.pipeline.ask.reader import BITS
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.artefact import Artefact, Inputs
 from accord.pipeline.base.figures import (
     agreement_dots,
@@ -19,7 +22,7 @@ from accord.pipeline.base.figures import (
     save,
 )
 from accord.pipeline.base.messages import say
-from accord.pipeline.base.names import FACTORS
+from accord.pipeline.base.names import END, FACTORS
 from accord.pipeline.base.tables import by_seed, html_page, html_table, markdown
 from accord.pipeline.config.sections import ReportParams
 from accord.pipeline.evaluation import comparison
@@ -33,7 +36,7 @@ from accord.pipeline.evaluation.comparison import (
     read_epochs,
     test_splits,
 )
-from accord.pipeline.model.folder import ModelFolder
+from accord.pipeline.model.folder import ModelFolder, open_folder
 from accord.pipeline.stages.table import STAGES
 
 REPORT = STAGES["report"]
@@ -217,7 +220,7 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
                 each for each in models if of_model(each)["analyse"] == of_model(model)["analyse"]
             ]
             first = {same[0]: of_model(same[0])} if same[0] != model else {}
-            return explain_page.samples({model: of_model(model), **first})
+            return _samples({model: of_model(model), **first})
     return ""
 
 
@@ -230,3 +233,40 @@ def _about(scores: pd.DataFrame) -> str:
         f"training"
         for split in test_splits(scores)
     )
+
+
+SAMPLES, SHORT = 3, range(5, 13)  # sentences that are explained, and their numbers of words
+
+
+def _samples(models: Mapping[str, Inputs]) -> str:
+    """Return the first short validation sentences as part of the report.
+
+    The first model explains them; each other reads them too, word by word beside it.
+    """
+    model, *others = models
+    explainer = Explainer(Scorer(open_folder(models[model]["train"])))
+    words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
+    knows = explainer.scorer.vocabulary.knows
+    chosen = [sentence for sentence in words if len(sentence) in SHORT and knows(sentence)]
+    chosen = chosen[:SAMPLES]
+    explained = [explainer.sentence(words) for words in chosen]
+    scorers = {name: Scorer(open_folder(models[name]["train"])) for name in others}
+    scorers[model] = explainer.scorer
+    tables = [_surprisals(words, scorers) for words in chosen] if others else []
+    title = "<h2>Word by word</h2><p>Surprisal of the same sentences in bits.</p>"
+    return f"""<h2>Why {escape(model)} chose a word</h2>
+<p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
+background, what each of its features gave (form: the word's own; @notTop: that of all rarer words
+together), a normaliser that all words share, and what spelling the word letter by letter adds. The
+stronger the line under a word, the more it surprised the model.</p>
+{section(explained)}
+{title * bool(tables)}{"".join(tables)}"""
+
+
+def _surprisals(words: Sequence[str], scorers: Mapping[str, Scorer]) -> str:
+    """Return a table of a sentence: a row for each model, the surprisal of each word in bits."""
+    rows = []
+    for name, scorer in scorers.items():
+        bits = -BITS * scorer.score_encoded(*scorer.encoded([words]))[0]
+        rows.append([name, *map("{:.1f}".format, [*bits, bits.sum()])])
+    return html_table(pd.DataFrame(rows, columns=["model", *words, SHOWN[END], "all"]))

@@ -8,7 +8,7 @@ import pytest
 from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 
-from accord.pipeline.ask.generate import LONGEST, Constraint, automaton, parse
+from accord.pipeline.ask.generate import LONGEST, parse, positional_automaton
 
 FORMS = ["</s>", "<unk>", "le", "la", "chat", "dort"]
 KNOWN = {form: number for number, form in enumerate(FORMS) if number > 1}
@@ -33,19 +33,18 @@ PIECES = st.sampled_from(
 def test_what_is_typed(cases):
     def check(texts: list[str]) -> None:
         try:
-            parsed = parse(texts)
-            built = automaton(parsed, 0, WORDS, ANALYSES)
+            parsed = parse(texts, list)
+            built = positional_automaton(texts, 0, WORDS, ANALYSES, list).automaton
         except ValueError as error:
             assert len(str(error)) < 1000
             return
-        assert all(0 <= each.place <= LONGEST for each in parsed)
-        for each in parsed:
-            allowed = each.allowed(WORDS, ANALYSES)
-            places = range(LONGEST) if not each.place else [each.place - 1]
-            for place in places:
-                state = min(place, len(built.follow) - 1)
+        for place, test in parsed:
+            assert 0 <= place <= LONGEST
+            allowed = test.allowed(WORDS, ANALYSES)
+            for position in range(LONGEST) if not place else [place - 1]:
+                state = min(position, len(built.follow) - 1)
                 taken = built.follow[state][built.group] >= 0
-                assert not (taken & ~allowed)[2:].any(), (each, place)
+                assert not (taken & ~allowed)[2:].any(), (test, place)
 
     texts = st.lists(PIECES, max_size=5).map(" ".join) | st.text(max_size=30)
     fuzz(cases, st.lists(texts, max_size=4), check)
@@ -53,12 +52,12 @@ def test_what_is_typed(cases):
 
 def test_each_of_very_many_constraints_is_kept():
     """More than a word of the machine has bits."""
-    same = [Constraint(0, words=frozenset({"le", "chat"}))] * 80
-    built = automaton([*same, Constraint(0, words=frozenset({"chat"}))], 0, WORDS, ANALYSES)
+    texts = ["*: words=le,chat"] * 80 + ["*: words=chat"]
+    built = positional_automaton(texts, 0, WORDS, ANALYSES, list).automaton
     assert np.flatnonzero(built.follow[0][built.group] >= 0).tolist() == [4]
 
 
 @pytest.mark.parametrize("text", ["51: NOUN", f"{10**12}: NOUN", f"{'9' * 5000}: NOUN"])
 def test_a_place_that_no_sentence_reaches_is_refused_with_the_limit(text):
     with pytest.raises(ValueError, match="expected a place from 1 to 50"):
-        parse([text])
+        parse([text], list)

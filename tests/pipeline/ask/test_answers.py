@@ -71,7 +71,7 @@ def test_what_is_expected_is_that_of_the_features_asked_for(french):
 def test_words_are_explained_or_the_likeliest_where_none_are_named(french):
     place = Explainer(french).next_word("la petite", ["galerie", "fille"], 4)
     pd.testing.assert_frame_equal(
-        french.explain("la petite", "galerie", "fille"), split(place.asked)
+        french.explain("la petite", "galerie", "fille"), split(place.queried)
     )
     pd.testing.assert_frame_equal(french.explain("la petite", most=4), split(place.likeliest))
 

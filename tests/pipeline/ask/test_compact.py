@@ -146,7 +146,7 @@ def test_numpy_and_torch_read_the_same_weights(small):
 
 def test_everything_else_that_is_asked_is_answered_alike(whole, small):
     explained = [Explainer(each).next_word("la petite …", ["fille"]) for each in (small, whole)]
-    for ours, theirs in zip(explained[0].asked, explained[1].asked, strict=True):
+    for ours, theirs in zip(explained[0].queried, explained[1].queried, strict=True):
         assert ours.log_p == pytest.approx(theirs.log_p, abs=TOLERANCE)
         assert {t.feature for t in ours.terms} == {t.feature for t in theirs.terms}
         total = ours.background + sum(t.nats for t in ours.terms) + ours.spelling - ours.log_z

@@ -203,7 +203,7 @@ def test_all_that_is_asked_reads_alike(reader):
             assert choice["log2_p"] * np.log(2) == pytest.approx(scored[at], abs=1e-4)
     place = Explainer(reader).next_word("Marie dort. Elle …", ["mange"])
     expected = reader.score("Marie dort. Elle mange")[5].log_p
-    assert place.asked[0].log_p == pytest.approx(expected, abs=1e-4)
+    assert place.queried[0].log_p == pytest.approx(expected, abs=1e-4)
     before = expect("Marie dort. Elle …", reader, ["Number"])
     assert before["before"].tolist() == ["Marie", "dort", ".", END, "Elle", "…"]
 

@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from accord import load, run
-from accord.pipeline.ask.explain import SPELLED, Explainer, split, telling_features
-from accord.pipeline.ask.explain_page import page
+from accord.pipeline.ask.explain import SPELLED, Explainer, page, split, telling_features
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.base.names import END
 from accord.pipeline.cli.main import app
@@ -35,19 +34,21 @@ def remainders(choices) -> pd.Series:
 def test_the_terms_sum_to_log_p(explainer, text):
     place = explainer.next_word(text, ["grande", "grand", "dorment", "brachycéphale", END], 50)
     assert len(place.likeliest) == 50
-    assert remainders([*place.asked, *place.likeliest]).abs().max() < 1e-5
+    assert remainders([*place.queried, *place.likeliest]).abs().max() < 1e-5
 
 
 def test_log_p_is_what_the_scorer_says(explainer):
     text = "La petite xylophoniste mange une pomme."
     positions = explainer.sentence(explainer.scorer.words(text))
     scored = explainer.scorer.score(text)
-    assert [place.asked[0].word for place in positions] == [word.form for word in scored]
-    assert [place.asked[0].log_p for place in positions] == pytest.approx(
+    assert [place.queried[0].word for place in positions] == [word.form for word in scored]
+    assert [place.queried[0].log_p for place in positions] == pytest.approx(
         [word.log_p for word in scored],
         abs=1e-4,
     )
-    assert [not place.asked[0].is_known for place in positions] == [word.spelled for word in scored]
+    assert [not place.queried[0].is_known for place in positions] == [
+        word.spelled for word in scored
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +103,11 @@ def test_all_words_together_have_probability_one_and_the_likeliest_come_first(ex
 def test_weights_along_the_sentence_are_those_of_the_terms(tiny_run):
     explainer = Explainer(load(tiny_run.folder, "ll-rnn"))
     place = explainer.next_word(BEGINNING, ["grande", "grand"])
-    followed = telling_features(place.asked)
+    followed = telling_features(place.queried)
     assert {"Gender=Fem", "Gender=Masc"} <= set(followed)
     weights = explainer.weights(BEGINNING, followed)
     assert list(weights.index) == ["(start)", "la", "petite", "fille", "est", "très"]
-    for choice in place.asked:
+    for choice in place.queried:
         for term in choice.terms:
             if term.feature in followed:
                 assert weights[term.feature].iloc[-1] == pytest.approx(term.weight, abs=1e-6)
@@ -194,7 +195,7 @@ def test_what_is_no_one_word_is_not_asked_for(tiny_run, word, said):
 def test_a_word_may_hold_what_else_separates_words(tiny_run):
     asked = ["50 000", "aujourd’hui", "l'", "-t-il", "c'est-à-dire", END]
     place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", asked)
-    assert [choice.word for choice in place.asked] == [word.replace("’", "'") for word in asked]
+    assert [choice.word for choice in place.queried] == [word.replace("’", "'") for word in asked]
 
 
 @pytest.mark.slow
@@ -202,7 +203,7 @@ def test_a_word_without_features_has_its_page(tmp_path):
     settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
     made = run("tiny", set=settings, models=["ll-rnn"], until="evaluate", runs=tmp_path)
     explainer = Explainer(load(made.folder))
-    (choice,) = explainer.next_word("…", ["brachycéphale"], 1).asked
+    (choice,) = explainer.next_word("…", ["brachycéphale"], 1).queried
     assert not choice.terms
     assert "brachycéphale" in page([explainer.sentence(["brachycéphale"])])
 

@@ -50,7 +50,7 @@ def test_what_the_expert_gives_is_a_term_of_the_words_it_names(
     explainer = Explainer(load(made.folder, "ll-rnn"))
     asked = ["la", "petite", "fille", "pomme"]
     place = explainer.next_word("La petite fille …", asked, most=20)
-    table = split(place.asked)
+    table = split(place.queried)
     given = table.loc["expert"]
     assert given.dropna().index.tolist() == named and given[named].abs().min() > 0
     remainder = table.fillna(0).drop(index="log p").sum() - table.loc["log p"]

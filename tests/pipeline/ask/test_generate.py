@@ -9,7 +9,7 @@ from accord import load
 from accord.lexicon.analysis import UPOS
 from accord.models.data import Sentences
 from accord.models.inference.generation import Beam, Sampling
-from accord.pipeline.ask.generate import Constraint, Generator, parse
+from accord.pipeline.ask.generate import Generator, parse
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.cli.main import app
@@ -145,11 +145,12 @@ def test_a_contradiction_is_found_among_any_number_of_constraints(scorer):
 
 
 def test_constraints_are_read_in_turn_or_by_place():
-    assert parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"]) == [
-        Constraint(1, "DET"),
-        Constraint(4, "NOUN", frozenset({"Gender=Fem"})),
-        Constraint(0, words=frozenset("ab")),
-        Constraint(2, feats=frozenset({"Number=Plur"})),
+    parsed = parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"], list)
+    assert [(place, test.upos, {*test.feats}, {*test.words}) for place, test in parsed] == [
+        (1, "DET", set(), set()),
+        (4, "NOUN", {"Gender=Fem"}, set()),
+        (0, None, set(), {"a", "b"}),
+        (2, None, {"Number=Plur"}, set()),
     ]
 
 
@@ -161,8 +162,8 @@ def test_constraints_are_read_in_turn_or_by_place():
         ("words=,", "expected a part of speech, Name=Value or words=a,b; got none"),
         ("*: words=le,xylophage,chaat", "does not know 'chaat', 'xylophage'"),
         ("0: NOUN", "expected a place from 1"),
-        ("NOUN Gender=Neut", "place 1: no known word has 'Gender=Neut'; the nearest is 'Gender="),
-        ("DET Tense=Past", "constraint on place 1: no known word obeys it"),
+        ("NOUN Gender=Neut", "no known word has 'Gender=Neut'; the nearest is 'Gender="),
+        ("DET Tense=Past", "'DET Tense=Past': no known word passes"),
     ],
 )
 def test_a_wrong_constraint_is_refused(scorer, constraint, message):

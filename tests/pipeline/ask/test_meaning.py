@@ -48,7 +48,7 @@ def runs(vectors, tmp_path_factory):
 def test_meaning_is_one_term_of_the_exact_sum(runs, name):
     explainer = Explainer(load(runs[name].folder))
     place = explainer.next_word(BEGINNING, ["pomme", "chat", "xylophone"], 20)
-    table = split([*place.asked, *place.likeliest]).fillna(0)
+    table = split([*place.queried, *place.likeliest]).fillna(0)
     assert table.loc[MEANING].abs().max() > 0
     assert (table.drop(index="log p").sum() - table.loc["log p"]).abs().max() < 1e-5
 
@@ -58,7 +58,7 @@ def test_what_is_only_read_is_no_term_of_the_sum(runs):
     assert explainer.model.psi.dimensions == 6
     assert explainer.features.phi.dimensions == 0
     place = explainer.next_word(BEGINNING, ["pomme", "chat"], 20)
-    table = split([*place.asked, *place.likeliest]).fillna(0)
+    table = split([*place.queried, *place.likeliest]).fillna(0)
     assert MEANING not in table.index
     assert (table.drop(index="log p").sum() - table.loc["log p"]).abs().max() < 1e-5
 
@@ -90,7 +90,7 @@ def test_an_exported_model_has_its_vectors(runs, tmp_path):
 def test_models_without_vectors_seek_nothing(tiny_run):
     place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word(BEGINNING, ["pomme"])
     assert place.sought == ()
-    assert MEANING not in {term.feature for term in place.asked[0].terms}
+    assert MEANING not in {term.feature for term in place.queried[0].terms}
 
 
 @pytest.mark.parametrize("name", ["both", "predicted"])

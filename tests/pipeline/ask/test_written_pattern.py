@@ -32,7 +32,7 @@ def test_a_word_has_its_share_of_all_that_match(scorer):
         Generator(scorer, spelled=True),
         Generator(scorer, pattern="/.*s/ .*", spelled=True),
     )
-    (strings,) = held.held.strings.values()
+    (strings,) = held.constrained.strings.values()
     forms = scorer.vocabulary.forms
     matching = np.array([float(not is_special(form) and form.endswith("s")) for form in forms])
     classes = slice(UNKNOWN_ID, UNKNOWN_ID + scorer.spelling.classes)
@@ -46,7 +46,7 @@ def test_spelled_words_match_and_have_the_probability_that_is_shown(scorer):
     expression = "zo[^0-9]*e(ur|t)"
     assert not any(re.fullmatch(expression, form) for form in scorer.vocabulary.known)
     generator = Generator(scorer, pattern=f'le /{expression}/ "."', spelled=True)
-    (strings,) = generator.held.strings.values()
+    (strings,) = generator.constrained.strings.values()
     le, *_ = scorer.vocabulary.ids(["le"])
     for sentence in generator.sample(20):
         first, word, last = sentence.words

@@ -91,7 +91,7 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
         terms = sum(term["bits"] for term in choice["terms"])
         total = choice["background"] + terms + choice["spelling"] - choice["log2_z"]
         assert total == pytest.approx(choice["log2_p"], abs=1e-4)
-    own = Explainer(scorer).sentence(scorer.words(TEXT))[4].asked[0]
+    own = Explainer(scorer).sentence(scorer.words(TEXT))[4].queried[0]
     assert answer["asked"][0]["log2_p"] == pytest.approx(own.log_p / math.log(2), abs=1e-6)
     assert answer["best"]["word"] == answer["likeliest"][0]["word"]
     with pytest.raises(ValueError, match="expected one word, got 2 in \"l'arbre\": l', arbre"):
