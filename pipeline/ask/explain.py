@@ -11,7 +11,7 @@ is what the letters add to that, by all classes of unknown words:
 It is large for unknown words, and for known ones that are rare in the training text. The split is
 exact: nothing is left over, and log p is that of `score`.
 
-A page shows explained sentences. Each is a group of radio buttons, one a word, so keyboard and touch
+A page shows explained sentences. Each is a group of radio buttons, one a word: keyboard and touch
 need no script.
 """
 
