@@ -28,8 +28,8 @@ __version__ = "0.2.0"
 
 # Threads that wait for each other sleep instead of spinning. That costs a training step about 5 %
 # on a quiet machine. Where another program uses a core, spinning takes time from the very thread
-# that is waited for, and a step takes twice as long (`python -m benchmarks busy`). torch reads the
-# variable when it is imported, so it is set here. A value that the user has set is kept.
+# that is waited for, and a step takes twice as long. torch reads the variable when it
+# is imported, so it is set here. A value that the user has set is kept.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 PLACES = {

@@ -5,17 +5,20 @@ its newest checkpoint and ends with the same weights: on a CPU to the last bit, 
 threads is the same.
 """
 
+import csv
 import hashlib
+import io
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -30,12 +33,12 @@ from accord.models.common.device import (
     freed_memory_kept,
     has_bfloat16,
 )
-from accord.models.common.files import PARTIAL, WEIGHTS, remove, write_whole
+from accord.models.common.files import CURVE, PARTIAL, WEIGHTS, remove, write_whole
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State, batches, detached
-from accord.models.gpu.executor import Accelerated, is_accelerated
+from accord.models.gpu.executor import Executor
+from accord.models.gpu.processes import from_first
 from accord.models.inference.torch_model import TorchModel
-from accord.models.log import CURVE, Epoch, write_curve
 from accord.models.model import LanguageModel
 from accord.models.optimisers import optimiser
 from accord.models.parts import SCHEDULES
@@ -46,52 +49,32 @@ CHECK_STEPS = 50  # between two looks at the losses, for each of which a GPU mus
 CHECKPOINTS = 2  # kept: if the newer one is damaged, the other serves
 VALUES = "values"  # the tensor of a checkpoint that holds all other values, as JSON
 STEPS = "steps.csv"
+COUNTS = ("without_gain", "step", "words", "seconds")  # of a training state
 HEADER = "epoch,step,nats,gradient_norm,learning_rate\n"
 
-Gradients = Callable[[Prepared, State], tuple[Tensor, State]]
 
+@dataclass(frozen=True)
+class Epoch:
+    """A row of the loss curve; losses in nats per word, sentence ends included.
 
-class Executor:
-    """Computes the steps of a training in this process, on a CPU, one after the other.
-
-    `Accelerated` has the same methods for GPUs and for several processes.
+    The training loss is that of the text with dropout, without penalties and teachers. For an
+    output that samples it is the sampled loss, not −log p.
     """
 
-    is_first = True  # whether this process writes the files
-    keeps_gradients = False  # whether gradients stay at one place in memory
-    agreement_steps = 1  # between two agreements of all processes
+    epoch: Annotated[int, "from 1; 0 is the initial checkpoint, if there is one"]
+    train_nats: Annotated[float, "mean loss on the training text, with dropout"]
+    valid_nats: Annotated[float, "loss on validation text, without the spelling of unknown words"]
+    learning_rate: Annotated[float, "in this epoch"]
+    seconds: Annotated[float, "duration of the epoch"]
+    words_per_second: Annotated[float, "in training"]
 
-    def __init__(self, gradients: Gradients):
-        self.step = gradients
 
-    def prepared(
-        self, batches: Iterator[Batch], prepare: Callable[[Batch], Prepared]
-    ) -> Iterator[Prepared]:
-        """Yield the batches as the steps need them."""
-        return map(prepare, batches)
-
-    def mean(self, number: float) -> float:
-        """Return the mean over all processes, on which they agree."""
-        return number
-
-    def sum_over(self, text: Sentences, compute: Callable[[Sentences], float]) -> float:
-        """Return a sum over a text, for which each process computes its part."""
-        return compute(text)
-
-    def from_first(self, content: bytes | None) -> bytes:
-        """Return the content that the first process has; none is empty."""
-        return content or b""
-
-    def gather(self, state: State) -> State:
-        """Return the state of all columns."""
-        return state
-
-    def scatter(self, state: State) -> State:
-        """Return the state of the columns that this process reads."""
-        return state
-
-    def close(self) -> None:
-        """Free what only steps need."""
+def write_curve(curve: Sequence[Epoch], path: Path) -> None:
+    """Write a loss curve as CSV."""
+    text = io.StringIO(newline="")
+    names = [column.name for column in fields(Epoch)]
+    csv.writer(text).writerows([names, *map(astuple, curve)])
+    write_whole(path, text.getvalue().encode())
 
 
 class Trainer:
@@ -127,11 +110,8 @@ class Trainer:
             WeightAverage(model, recipe.ema) if recipe.ema else None,
             nats=torch.zeros((), device=self.device),
         )
-        self.executor: Executor | Accelerated = (
-            Accelerated(self._gradients, model, recipe, self.state.parameters(), self.device)
-            if is_accelerated(self.device)
-            else Executor(self._gradients)
-        )
+        parameters = self.state.parameters()
+        self.executor = Executor(self._gradients, model, recipe, parameters, self.device)
         self.log = StepLog(folder / STEPS, self.executor.is_first)
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
@@ -146,11 +126,10 @@ class Trainer:
         `validates_first` validates the weights before the first step, as epoch 0. So an initial
         checkpoint never becomes worse.
         """
-        is_finished = self.executor.is_first and (self.folder / CURVE).exists()
-        if not self.executor.mean(is_finished):
+        if not self.executor.mean(self.executor.is_first and (self.folder / CURVE).exists()):
             self._fit(train, valid, validates_first)
         weights = (self.folder / WEIGHTS).read_bytes() if self.executor.is_first else None
-        load_weights(self.model, load(self.executor.from_first(weights)))
+        load_weights(self.model, load(from_first(weights)))
         if self.executor.is_first:
             self.checkpoints.clear()
 
@@ -161,7 +140,7 @@ class Trainer:
         if self.recipe.precision == "bfloat16" and not self.in_bfloat16:
             self.say("precision: float32, as products in bfloat16 are slow on this processor")
         if validates_first and not self.curve:
-            self._validate_first(valid)
+            self._close_epoch(valid, 0)
         prepare = partial(
             prepare_batch,
             contexts=self.model.contexts(train, training=True),
@@ -173,9 +152,8 @@ class Trainer:
         with freed_memory_kept():
             while not self._is_done():
                 self._train_epoch(train, prepare)
-                self._close_epoch(valid)
+                self._close_epoch(valid, self.state.epoch)
                 self._save()
-                self.on_epoch(self.curve[-1])
         self.executor.close()
         if self.executor.is_first:
             self._save_best(valid)
@@ -216,7 +194,10 @@ class Trainer:
     def _step(self, batch: Prepared, epoch_words: float) -> None:
         """Take one step of the optimiser."""
         state = self.state
-        self._set_learning_rate(state.epoch - 1 + state.words / epoch_words)
+        epochs = state.epoch - 1 + state.words / epoch_words
+        rate = self.schedule.rate(self.recipe.learning_rate, epochs, self.recipe.epochs)
+        if rate is not None:
+            state.set_learning_rate(rate)
         initial = state.encoder
         if not batch.continues or self._resets() or initial is None:
             initial = self.model.encoder.initial_state(batch.words.shape[1])
@@ -229,12 +210,6 @@ class Trainer:
         state.nats = state.nats + nats * batch.word_count
         state.step, state.words = state.step + 1, state.words + batch.word_count
 
-    def _set_learning_rate(self, epochs: float) -> None:
-        """Set the learning rate after this many epochs, if the schedule changes it by step."""
-        rate = self.schedule.rate(self.recipe.learning_rate, epochs, self.recipe.epochs)
-        if rate is not None:
-            self.state.set_learning_rate(rate)
-
     def _resets(self) -> bool:
         """Return whether a window is read from the zero state, by chance (`zero_state`)."""
         share = self.recipe.zero_state
@@ -244,58 +219,39 @@ class Trainer:
         """Fill the gradients; return the nats per word of a batch and the state after it."""
         self.state.optimiser.zero_grad(set_to_none=not self.executor.keeps_gradients)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
-            run = partial(
-                self.model.loss,
-                batch.words,
-                batch.targets,
-                initial,
-                batch.context,
-                batch.real,
-                batch.extra,
-                self.model.begin(batch.targets, batch.context),
-            )
+            first = self.model.begin(batch.targets, batch.context)
+            inputs = batch.words, batch.targets, initial, batch.context, batch.real, batch.extra
+            run = partial(self.model.loss, *inputs, first)
             loss, seen = apply_terms(run, self.term_list, batch.of_terms)
         loss.backward()
         return seen.nats.detach(), detached(seen.after)
 
-    def _validate_first(self, valid: Sentences) -> None:
-        """Validate the initial checkpoint: its weights are the best so far."""
-        start = time.monotonic()
-        valid_nats = self._validation_loss(valid, epoch=0)
-        seconds = self.executor.mean(time.monotonic() - start)
-        self.state.best = parameters_of(self.model)
-        rate = self.state.learning_rate
-        self.state.close_epoch(Epoch(0, math.nan, valid_nats, rate, seconds, math.nan))
-        self.on_epoch(self.curve[-1])
+    def _close_epoch(self, valid: Sentences, epoch: int) -> None:
+        """Validate; keep the best weights. An epoch without gain lowers the learning rate.
 
-    def _close_epoch(self, valid: Sentences) -> None:
-        """Validate; keep the best weights. An epoch without gain lowers the learning rate."""
+        Epoch 0 is an initial checkpoint, whose weights are the best so far.
+        """
         state = self.state
         best = min((row.valid_nats for row in self.curve), default=math.inf)
         with state.average.applied(self.model) if state.average else nullcontext():
-            valid_nats = self._validation_loss(valid, state.epoch)
+            log_p = self.executor.sum_over(valid, TorchModel(self.model).score)
+            valid_nats = -log_p / len(valid.ids)
+            if not math.isfinite(valid_nats):
+                raise self._failure(f"the validation loss of epoch {epoch} is {valid_nats}")
             if valid_nats < best:
                 state.best = parameters_of(self.model)
-        seconds = self.executor.mean(state.seconds)
-        train_nats, speed = float(state.nats) / state.words, state.words / seconds
+        train_nats, speed, seconds = math.nan, math.nan, self.executor.mean(state.seconds)
+        if epoch:
+            train_nats, speed = float(state.nats) / state.words, state.words / seconds
         rate = state.learning_rate
-        state.close_epoch(
-            Epoch(state.epoch, train_nats, valid_nats, rate, round(seconds, 3), speed)
-        )
+        row = Epoch(epoch, train_nats, valid_nats, rate, round(seconds, 3), speed)
+        state.close_epoch(row)
         if valid_nats < best - self.recipe.min_delta:
             state.without_gain = 0
         else:
             state.without_gain += 1
             state.set_learning_rate(self.schedule.without_gain(rate))
-
-    def _validation_loss(self, valid: Sentences, epoch: int) -> float:
-        """Return the nats per word of the validation text."""
-        scorer = TorchModel(self.model)
-        log_p = self.executor.sum_over(valid, lambda text: float(scorer.score(text).sum()))
-        nats = -log_p / len(valid.ids)
-        if not math.isfinite(nats):
-            raise self._failure(f"the validation loss of epoch {epoch} is {nats}")
-        return nats
+        self.on_epoch(row)
 
     def _save_best(self, valid: Sentences) -> None:
         """Write the best weights, with the temperature and the calibration that suit them."""
@@ -319,14 +275,13 @@ class Trainer:
         """Write a checkpoint; an error if a weight is not finite."""
         state = self.state
         if not all(bool(weight.isfinite().all()) for weight in state.parameters()):
-            raise self._failure(
-                f"a weight is not finite after epoch {state.epoch}, step {state.step}"
-            )
+            place = f"epoch {state.epoch}, step {state.step}"
+            raise self._failure(f"a weight is not finite after {place}")
         if state.encoder:
             state = replace(state, encoder=self.executor.gather(state.encoder))
         if self.executor.is_first:
             tensors, values = state.pack()
-            values |= {"logged": self.log.size, "recipe": self.recipe.identity()}
+            values |= {"logged": self.log.path.stat().st_size, "recipe": self.recipe.identity()}
             self.checkpoints.write(state.epoch, state.step, tensors, values)
         self.saved = time.monotonic()
 
@@ -334,8 +289,9 @@ class Trainer:
         """Resume from the newest checkpoint, if there is one."""
         state, logged = self.state, 0
         newest = self.checkpoints.newest(self.say) if self.executor.is_first else None
-        if content := self.executor.from_first(newest):
-            tensors, values = parse(content)
+        if content := from_first(newest):
+            tensors = load(content)
+            values = json.loads(tensors.pop(VALUES).numpy().tobytes())
             self._check_recipe(values["recipe"])
             state.unpack(tensors, values)
             if state.encoder:
@@ -401,11 +357,6 @@ class StepLog:
     def __init__(self, path: Path, writes: bool):
         self.path, self.writes = path, writes
         self.steps: list[tuple[Tensor, Tensor, float]] = []
-
-    @property
-    def size(self) -> int:
-        """The bytes written so far."""
-        return self.path.stat().st_size
 
     def cut(self, size: int) -> None:
         """Remove the steps after a checkpoint, which are taken again."""
@@ -517,62 +468,53 @@ class TrainingState:
         random = {"cpu": torch.get_rng_state()}
         if self.nats.is_cuda:
             random["cuda"] = torch.cuda.get_rng_state(self.nats.device)
-        tensors = {
+        parts = {
             "model": parameters_of(self.model),
             "terms": parameters_of(self.terms),
             "best": self.best,
             "average": self.average.state_dict() if self.average else {},
             "random": random,
-            "optimiser": optimiser["state"],
-            "encoder": dict(enumerate(dict(enumerate(layer)) for layer in self.encoder or ())),
-            "nats": self.nats,
+            "optimiser": _joined(optimiser["state"]),
+            "encoder": _joined({n: dict(enumerate(x)) for n, x in enumerate(self.encoder or ())}),
+            "epoch": {"nats": self.nats},
         }
-        values = {
-            name: getattr(self, name) for name in ("without_gain", "step", "words", "seconds")
-        }
+        values = {name: getattr(self, name) for name in COUNTS}
         curve = [vars(row) for row in self.curve]
-        return _flattened(tensors), values | {"curve": curve, "groups": optimiser["param_groups"]}
+        return _joined(parts), values | {"curve": curve, "groups": optimiser["param_groups"]}
 
     def unpack(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Restore the state that `pack` returned."""
-        device, parts = self.nats.device, _nested(tensors)
+        device, parts = self.nats.device, _split(tensors)
         load_weights(self.model, parts["model"])
-        load_weights(self.terms, parts.get("terms", {}))
+        load_weights(self.terms, parts["terms"])
         if self.average:
             self.average.load_state_dict(parts["average"])
-        state = {int(index): named for index, named in parts.get("optimiser", {}).items()}
+        state = {int(index): named for index, named in _split(parts["optimiser"]).items()}
         self.optimiser.load_state_dict({"state": state, "param_groups": values["groups"]})
-        self.best = {name: value.to(device) for name, value in parts.get("best", {}).items()}
+        self.best = {name: value.to(device) for name, value in parts["best"].items()}
         self.curve = [Epoch(**row) for row in values["curve"]]
-        self.without_gain, self.step = values["without_gain"], values["step"]
-        self.words, self.seconds = values["words"], values["seconds"]
-        self.nats = parts["nats"].to(device)
-        layers = _in_order(parts.get("encoder", {}))
+        for name in COUNTS:
+            setattr(self, name, values[name])
+        self.nats = parts["epoch"]["nats"].to(device)
+        layers = _in_order(_split(parts["encoder"]))
         self.encoder = tuple(tuple(x.to(device) for x in _in_order(layer)) for layer in layers)
         torch.set_rng_state(parts["random"]["cpu"])
         if device.type == "cuda" and "cuda" in parts["random"]:
             torch.cuda.set_rng_state(parts["random"]["cuda"], device)
 
 
-def _flattened(tree: Mapping, prefix: str = "") -> dict[str, Tensor]:
-    """Return the tensors of nested mappings by their joined keys."""
-    flat: dict[str, Tensor] = {}
-    for name, value in tree.items():
-        is_tree = isinstance(value, Mapping)
-        flat |= _flattened(value, f"{prefix}{name}/") if is_tree else {f"{prefix}{name}": value}
-    return flat
+def _joined(groups: Mapping[Any, Mapping[Any, Tensor]]) -> dict[str, Tensor]:
+    """Return the tensors of all groups by `group/name`."""
+    return {f"{group}/{name}": x for group, named in groups.items() for name, x in named.items()}
 
 
-def _nested(flat: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return the mappings that were flattened, without empty ones; all keys are text."""
-    tree: dict[str, Any] = {}
-    for name, value in flat.items():
-        *path, last = name.split("/")
-        branch = tree
-        for key in path:
-            branch = branch.setdefault(key, {})
-        branch[last] = value
-    return tree
+def _split(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Return the groups that were joined; a missing group is empty."""
+    groups: dict[str, dict[str, Tensor]] = defaultdict(dict)
+    for key, tensor in tensors.items():
+        group, _, name = key.partition("/")
+        groups[group][name] = tensor
+    return groups
 
 
 def _in_order(numbered: Mapping[str, Any]) -> list[Any]:
@@ -594,11 +536,8 @@ class Checkpoints:
         return sorted(self.folder.glob("checkpoint-*.safetensors"))
 
     def write(self, epoch: int, step: int, tensors: dict[str, Tensor], values: Any) -> None:
-        text = bytearray(json.dumps(values).encode())
-        content = save(
-            {name: tensor.contiguous() for name, tensor in tensors.items()}
-            | {VALUES: torch.frombuffer(text, dtype=torch.uint8)}
-        )
+        text = torch.frombuffer(bytearray(json.dumps(values).encode()), dtype=torch.uint8)
+        content = save({name: x.contiguous() for name, x in tensors.items()} | {VALUES: text})
         name = f"checkpoint-{epoch:05}-{step:08}-{_digest(content)}.safetensors"
         write_whole(self.folder / name, content)
         for old in self.files()[:-CHECKPOINTS]:
@@ -621,12 +560,6 @@ class Checkpoints:
         """Remove all checkpoints, and the leftovers of killed writers."""
         for path in (*self.files(), *self.folder.glob(PARTIAL)):
             remove(path)
-
-
-def parse(content: bytes) -> tuple[dict[str, Tensor], Any]:
-    """Return the tensors and values of a checkpoint."""
-    tensors = load(content)
-    return tensors, json.loads(tensors.pop(VALUES).numpy().tobytes())
 
 
 def _digest(content: bytes) -> str:

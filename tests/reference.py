@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 
 from accord.models.common.schema import hints_of
 from accord.models.common.schema import meaning as meaning_of
-from accord.models.log import Epoch
+from accord.models.train import Epoch
 from accord.pipeline.ask.regions import REGION_MEASURES
 from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.cli.console import Group, Later

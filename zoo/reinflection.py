@@ -24,11 +24,10 @@ from accord.lexicon.analysis import everything
 from accord.lexicon.chain import load
 from accord.models.background import Uniform
 from accord.models.data import END, NO_WORD, Sentences
-from accord.models.log import Epoch
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.train import Trainer
+from accord.models.train import Epoch, Trainer
 from accord.pipeline.base.messages import echo, say
 from accord.pipeline.data.catalogue import folder_of
 

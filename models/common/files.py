@@ -12,6 +12,7 @@ from typing import Any
 from accord.errors import AccordError
 
 WEIGHTS = "model.safetensors"  # as the Hugging Face hub expects
+CURVE = "curve.csv"  # of losses, by epoch
 PARTIAL = ".*.partial"  # folders that a killed writer may leave behind
 LARGEST = 1 << 28  # bytes; Accord's JSON files are far smaller
 JSON_NAMES: dict[type, str] = {dict: "an object", list: "a list"}

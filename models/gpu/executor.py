@@ -1,11 +1,10 @@
-"""Steps on a GPU and on several processes: batches made ahead, recorded steps, shared columns.
+"""The steps of a training: on a GPU recorded, with batches made ahead; shared by processes.
 
 A step of a large model is some thousand kernels, each of which takes longer to launch than to run.
 A CUDA graph launches all of them at once, but for one shape of its inputs. So each shape is
 computed as usual at first, recorded when it comes again, and replayed from then on.
 """
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,23 +24,15 @@ from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 
 AHEAD = 2  # batches
-# Seconds before the thread makes a batch: first the next step is launched, which would otherwise
-# wait for the interpreter, and the GPU with it.
-GIVE_WAY = 5e-4
 
 Gradients = Callable[[Prepared, State], tuple[Tensor, State]]
 
 
-def is_accelerated(device: torch.device) -> bool:
-    """Return whether a training computes on a GPU or on several processes."""
-    return device.type != "cpu" or processes.count() > 1
+class Executor:
+    """Computes the steps of a training: one after the other on a CPU.
 
-
-class Accelerated:
-    """Computes the steps of a training on a GPU, or on several processes that share each batch.
-
-    Its methods are those of `accord.models.train.Executor`. Each process reads its columns of a
-    batch, and all take the same step. On a GPU batches are made ahead, by a thread.
+    If several processes share a training, each reads its columns of a batch, and all take the same
+    step. On a GPU batches are made ahead, by a thread, and steps are recorded.
     """
 
     def __init__(
@@ -53,8 +44,9 @@ class Accelerated:
         device: torch.device,
     ):
         self.gradients, self.parameters, self.device = gradients, parameters, device
-        self.is_first, self.is_shared = processes.is_first(), processes.count() > 1
-        self.agreement_steps = 50 if self.is_shared else 1
+        self.is_first = processes.is_first()  # whether this process writes the files
+        self.is_shared = processes.count() > 1
+        self.agreement_steps = 50 if self.is_shared else 1  # between agreements of all processes
         self.share: processes.ProcessShare | None = None  # of the last batch
         self.dropouts = [part for part in model.modules() if isinstance(part, DrawsForColumns)]
         # Processes wait for each other, and only windows of a stream come in few shapes.
@@ -72,11 +64,14 @@ class Accelerated:
 
     @property
     def keeps_gradients(self) -> bool:
-        return self.recorded is not None  # a recording writes them to the same place each time
+        """Whether gradients stay in one place: a recording writes them there each time."""
+        return self.recorded is not None
 
     def prepared(
         self, batches: Iterator[Batch], prepare: Callable[[Batch], Prepared]
     ) -> Iterator[Prepared]:
+        """Yield the batches of this process as the steps need them."""
+
         def make(whole: Batch) -> Prepared:
             if not self.is_shared:
                 return self._placed(prepare(whole))
@@ -93,6 +88,7 @@ class Accelerated:
         return on_device(batch, self.device)
 
     def step(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
+        """Fill the gradients; return the nats per word of a batch and the state after it."""
         self.share = processes.ProcessShare.own(batch.columns) if self.is_shared else None
         for dropout in self.dropouts:
             dropout.share = self.share
@@ -104,38 +100,37 @@ class Accelerated:
         return nats, final
 
     def mean(self, number: float) -> float:
+        """Return the mean over all processes, on which they agree."""
         return processes.total(number) / processes.count()
 
-    def sum_over(self, text: Sentences, compute: Callable[[Sentences], float]) -> float:
+    def sum_over(self, text: Sentences, compute: Callable[[Sentences], np.ndarray]) -> float:
+        """Return the sum of the numbers of a text; each process computes those of its part."""
+        if not self.is_shared:
+            return float(compute(text).sum())
         first = np.append(text.first_sentences(), len(text.lengths))  # of the documents
         share = processes.ProcessShare.own(len(first) - 1)
         part = text.part(first[share.first], first[share.stop])
-        return processes.total(share.counts * compute(part))
-
-    def from_first(self, content: bytes | None) -> bytes:
-        return processes.from_first(content)
+        return processes.total(share.counts * float(compute(part).sum()))
 
     def gather(self, state: State) -> State:
+        """Return the state of all columns."""
         return state if self.share is None else self.share.gathered(state)
 
     def scatter(self, state: State) -> State:
+        """Return the state of the columns that this process reads."""
         return processes.ProcessShare.own(state[0][0].shape[1]).state(state)
 
     def close(self) -> None:
-        self.recorded = None  # which the collector must not free in another recording
+        """Free the recordings, which the collector must not free in another recording."""
+        self.recorded = None
 
 
 def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> Iterator[Any]:
     """Yield the result for each item, in order; a thread works a few items ahead."""
-
-    def make_later(item: Any) -> Any:
-        time.sleep(GIVE_WAY)
-        return make(item)
-
     waiting: deque = deque()
     with ThreadPoolExecutor(1) as thread:
         for item in items:
-            waiting.append(thread.submit(make_later, item))
+            waiting.append(thread.submit(make, item))
             if len(waiting) > number:
                 yield waiting.popleft().result()
         while waiting:

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from accord.models.common.arrays import load_array
-from accord.models.common.files import load_json
-from accord.models.log import CURVE
+from accord.models.common.files import CURVE, load_json
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.base.tables import by_seed, mean_and_spread, without_seed
 from accord.pipeline.data.encoded import is_same_text, read_sizes

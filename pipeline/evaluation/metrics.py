@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from accord.models.common.checks import check_finite
+from accord.models.common.files import CURVE
 from accord.models.common.registry import Registry
 from accord.models.data import Model
-from accord.models.log import CURVE, PHASE_CURVES, read_curve
+from accord.models.parts import PHASES
 from accord.models.spelling.spelling import Spelling, WrittenText, score_text
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
@@ -182,17 +183,21 @@ def summary(text: ScoredText) -> dict[str, float]:
 
 def training_figures(model: "LanguageModel", trained: Path) -> dict:
     """Return the size of a model, and the length and speed of its training."""
-    curve = read_curve(trained / CURVE)
-    first = [trained / name for name in PHASE_CURVES.values()]
-    best = min(curve, key=lambda row: row.valid_nats).epoch
-    earlier = sum((e.seconds for path in first if path.exists() for e in read_curve(path)), 0.0)
+    curve, phases = _curve(trained / CURVE), [trained / f"{name}.csv" for name in PHASES]
+    best, seconds = int(curve["valid_nats"].argmin()), curve["seconds"]
+    earlier = sum(_curve(path)["seconds"].sum() for path in phases if path.exists())
     return {
         "parameters": float(model.parameter_count()),
-        "best epoch": float(best),
-        "seconds": earlier + sum(row.seconds for row in curve),
-        "seconds to the best epoch": earlier + sum(r.seconds for r in curve if r.epoch <= best),
-        "words trained per second": float(np.nanmedian([row.words_per_second for row in curve])),
+        "best epoch": float(curve["epoch"][best]),
+        "seconds": float(earlier + seconds.sum()),
+        "seconds to the best epoch": float(earlier + seconds[: best + 1].sum()),
+        "words trained per second": float(np.nanmedian(curve["words_per_second"])),
     }
+
+
+def _curve(path: Path) -> np.ndarray:
+    """Return the rows of a loss curve, with a field for each column."""
+    return np.atleast_1d(np.genfromtxt(path, delimiter=",", names=True))
 
 
 class CriticalRegions(NamedTuple):

@@ -10,9 +10,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from accord.models.common.files import WEIGHTS
+from accord.models.common.files import CURVE, WEIGHTS
 from accord.models.common.registry import outside_files
-from accord.models.log import CURVE, PHASE_CURVES
+from accord.models.parts import PHASES
 from accord.models.recipe import Recipe
 from accord.pipeline.base.artefact import Artefact, Inputs, hash_of_file, name_of
 from accord.pipeline.base.messages import short_names
@@ -161,7 +161,7 @@ TRAIN = Stage(
         "text-*.npz": "the text that b is counted on, if b is n-grams",
         "*": "analyses, spelling and others, as the stages above wrote them",
         CURVE: "losses and speed by epoch",
-        **{curve: f"the same of the phase {name}" for name, curve in PHASE_CURVES.items()},
+        **{f"{name}.csv": f"the same of the phase {name}" for name in PHASES},
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,

@@ -10,7 +10,7 @@ import pytest
 from query_cases import scored
 from training_cases import RECIPE, log_linear, model, sentences
 
-from accord.models.log import CURVE
+from accord.models.common.files import CURVE
 from accord.models.train import Trainer
 
 TEXT = sentences()
