@@ -225,8 +225,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         (
             "θ is not scaled by T",
-            "likeliest_theta(octaves.p, octaves.octave) / scale",
-            "likeliest_theta(octaves.p, octaves.octave)",
+            "likeliest_theta(p, octave) / scale",
+            "likeliest_theta(p, octave)",
         ),
     ],
     "models/optimisers.py": [

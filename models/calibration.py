@@ -1,7 +1,6 @@
 """Temperature and calibration of a trained model, fitted on validation text."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -57,14 +56,6 @@ def golden_section(f: Callable[[float], float], low: float, high: float, rounds:
     return left if at_left < at_right else right
 
 
-class _Octaves(NamedTuple):
-    """The data that θ and μ are fitted to, for every word of a text."""
-
-    p: np.ndarray  # of each octave at the word's position: (N × octaves)
-    octave: np.ndarray  # of the word (N)
-    shares: np.ndarray  # log of its share in its signature, with the context and without: (2 × N)
-
-
 @torch.inference_mode()
 def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
     """Set θ and μ to make the validation text likeliest; they are independent of each other."""
@@ -74,11 +65,12 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
         raise AccordError("calibration: expected an output that has one, to be fitted")
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
-    octaves = _octaves(model, output, calibration, valid)
+    p, shares = _octaves(model, output, calibration, valid)
+    octave = calibration.octave[output.signature].cpu().numpy()[valid.ids]
     scale = 1.0 if sharpness is None else float(sharpness)
-    theta = likeliest_theta(octaves.p, octaves.octave) / scale
+    theta = likeliest_theta(p, octave) / scale
     calibration.of_octaves.copy_(torch.from_numpy(theta))
-    calibration.context_share.fill_(likeliest_weights(octaves.shares)[0])
+    calibration.context_share.fill_(likeliest_weights(shares)[0])
 
 
 def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
@@ -100,8 +92,11 @@ def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
 
 def _octaves(
     model: LanguageModel, output: LogLinear, calibration: Calibration, text: Sentences
-) -> _Octaves:
-    """Return the octaves and shares of all words of a text."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return p of the octaves before each word (N × octaves), and its log shares (2 × N).
+
+    They are the word's shares of its signature, with the context and without.
+    """
     p = np.zeros((len(text.ids), OCTAVES))
     shares = np.zeros((2, len(text.ids)))
     for read in TorchModel(model).states(text):
@@ -115,5 +110,4 @@ def _octaves(
         of_class = scored.log_mass.expand(len(words), -1).gather(1, output.signature[words])
         shares[0, positions] = log_share(log_mass, of_class).squeeze(1).cpu()
         shares[1, positions] = calibration.prior_share[words.squeeze(1)].cpu()
-    octave = calibration.octave[output.signature].cpu().numpy()[text.ids]
-    return _Octaves(p, octave, shares)
+    return p, shares

@@ -30,9 +30,9 @@ WORDS_IN_PART = 1 << 16  # of a text whose states are kept until all teachers ha
 
 
 class Taught(NamedTuple):
-    """The teachers' predictions in some states: the likeliest signatures."""
+    """The teachers' predictions before some words: the likeliest signatures."""
 
-    signatures: Tensor  # other ones in each row (N × k)
+    signatures: Tensor  # (N × k)
     q: Tensor  # (N × k); 1 − Σq is the mass of all other signatures
 
 
@@ -59,20 +59,6 @@ def divergence(log_p: Tensor, taught: Taught) -> Tensor:
     return (-cross - entropy).mean()
 
 
-class TaughtText(NamedTuple):
-    """The mixture of the teachers before each word of a text: its likeliest signatures."""
-
-    signatures: np.ndarray  # (N × k)
-    q: np.ndarray  # (N × k)
-
-    def taught_at(self, positions: np.ndarray) -> Taught:
-        """Return the predictions before words of the text."""
-        return Taught(
-            torch.from_numpy(self.signatures[positions].astype(np.int64)),
-            torch.from_numpy(self.q[positions]),
-        )
-
-
 class Distillation(LossTerm):
     """(1 − λ)·NLL + λ·T²·KL(teachers ‖ model), both at the temperature T.
 
@@ -88,15 +74,14 @@ class Distillation(LossTerm):
         super().__init__()
         self.weight, self.temperature = recipe.teachers.weight, recipe.teachers.temperature
         self.teachers, self.is_training_text = teachers, is_training_text
-        self.text: TaughtText | None = None
+        self.taught: Taught | None = None
 
     def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
-        self.text = teach(self.teachers(), text, valid, model, self.is_training_text)
+        self.taught = teach(self.teachers(), text, valid, model, self.is_training_text)
 
     def of_batch(self, positions: np.ndarray) -> Taught:
-        if self.text is None:
-            raise AccordError("teachers: expected `prepare` to be called before the first step")
-        return self.text.taught_at(positions)
+        assert self.taught, "`prepare` comes before the first step"
+        return Taught(self.taught.signatures[positions].long(), self.taught.q[positions])
 
     def forward(self, loss: Tensor, seen: Seen, *taught: Tensor) -> Tensor:
         log_p = tempered(seen.scored().log_p, self.temperature)
@@ -111,7 +96,7 @@ def teach(
     valid: Sentences,
     student: LanguageModel,
     is_training_text: bool,
-) -> TaughtText:
+) -> Taught:
     """Return the mixture of the teachers on a text, which each reads as in scoring.
 
     Their weights are those of the mixture under which the validation text is likeliest. Of their
@@ -122,9 +107,8 @@ def teach(
     recipe, output = student.recipe, log_linear_of(student)
     signature, signatures = output.signature, output.product.signature_count
     k = min(recipe.teachers.top, signatures)
-    taught = TaughtText(
-        np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
-    )
+    size = len(text.ids), k
+    taught = Taught(torch.zeros(size, dtype=torch.int32), torch.zeros(size))
     is_teaching = np.stack([_is_teaching(t.recipe, text, is_training_text) for t in teachers])
     shares = _weights(teachers, is_teaching, valid) * is_teaching
     shares = torch.from_numpy(shares / shares.sum(axis=0)).to(signature.device)
@@ -146,7 +130,7 @@ def teach(
             )
             q = tempered(reduce(torch.add, weighted).log(), recipe.teachers.temperature)
             top = likeliest(q.exp(), k)
-            taught.signatures[words], taught.q[words] = top.signatures.cpu(), top.q.cpu()
+            taught.signatures[words], taught.q[words] = top.signatures.int().cpu(), top.q.cpu()
     return taught
 
 

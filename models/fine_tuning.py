@@ -28,15 +28,15 @@ def with_own_features(features: Features, words: np.ndarray, first: int) -> Feat
     `first` follows the sparse features; a Ψ may have the numbers of dense features as sparse ones
     that no word has, and these go up.
     """
-    own = np.zeros(features.vocabulary_size, np.int64)
-    own[words] = 1 + np.arange(len(words))
-    split = features.split_by(own)
-    own = split.group_of_signatures("own", own)
-    ends = split.indptr[1:][own > 0]
+    number = np.zeros(features.vocabulary_size, np.int64)
+    number[words] = 1 + np.arange(len(words))
+    split = features.split_by(number)
+    number = split.group_of_signatures("own", number)
+    ends = split.indptr[1:][number > 0]
     return replace(
         split,
-        indptr=split.indptr + np.concatenate(([0], np.cumsum(own > 0))),
-        indices=np.insert(split.indices, ends, first + own[own > 0] - 1),
+        indptr=split.indptr + np.concatenate(([0], np.cumsum(number > 0))),
+        indices=np.insert(split.indices, ends, first + number[number > 0] - 1),
         values=np.insert(split.values, ends, 1.0),
         feature_count=features.feature_count + len(words),
     )

@@ -37,9 +37,7 @@ class LossTerm(nn.Module):
 
 
 def apply_terms(
-    run: Callable[[], Seen],
-    terms: Sequence[LossTerm],
-    of_batch: Sequence[tuple[Tensor, ...]],
+    run: Callable[[], Seen], terms: Sequence[LossTerm], of_batch: Sequence[tuple[Tensor, ...]]
 ) -> tuple[Tensor, Seen]:
     """Return the loss of a forward pass with all terms, and the pass."""
 
@@ -194,7 +192,7 @@ class FeatureTask(LossTerm):
         table[rows, psi.indices] = np.clip(psi.values, 0, 1)
         self.register_buffer("table", torch.from_numpy(table[:, shared]), persistent=False)
         self.signature = psi.signature
-        size = recipe_width(model.recipe)
+        size = model.recipe.embedding if model.recipe.tied else model.recipe.hidden
         drawn = torch.rand(len(shared), size, generator=torch.Generator().manual_seed(seed))
         self.weight = nn.Parameter((2 * drawn - 1) * size**-0.5)
         self.bias = nn.Parameter(torch.zeros(len(shared)))
@@ -215,11 +213,6 @@ class FeatureTask(LossTerm):
             z, self.table[of_batch[0]], reduction="none"
         )
         return loss + self.strength * nats.sum(dim=1).mean()
-
-
-def recipe_width(recipe: Recipe) -> int:
-    """Return the width of the states that the output reads."""
-    return recipe.embedding if recipe.tied else recipe.hidden
 
 
 def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:

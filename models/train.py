@@ -206,7 +206,7 @@ class Trainer:
         state.optimiser.step()
         if state.average:
             state.average.update(self.model)
-        self.log.add(nats, norm, state.learning_rate)
+        self.log.steps.append((nats, norm, state.learning_rate))
         state.nats = state.nats + nats * batch.word_count
         state.step, state.words = state.step + 1, state.words + batch.word_count
 
@@ -292,22 +292,18 @@ class Trainer:
         if content := from_first(newest):
             tensors = load(content)
             values = json.loads(tensors.pop(VALUES).numpy().tobytes())
-            self._check_recipe(values["recipe"])
+            for key, value in self.recipe.identity().items():
+                if values["recipe"].get(key) != value:  # no recipe would describe the result
+                    raise AccordError(
+                        f"{self.folder} has a training with {key} {values['recipe'].get(key)!r}, "
+                        f"which cannot go on with {value!r}; remove its checkpoints to start anew"
+                    )
             state.unpack(tensors, values)
             if state.encoder:
                 state.encoder = self.executor.scatter(state.encoder)
             logged = values["logged"]
             self.say(f"goes on from epoch {state.epoch}, step {state.step}")
         self.log.cut(logged)
-
-    def _check_recipe(self, recipe: Mapping[str, Any]) -> None:
-        """Reject a checkpoint of another recipe: no recipe would describe the result."""
-        for key, value in self.recipe.identity().items():
-            if recipe.get(key) != value:
-                raise AccordError(
-                    f"{self.folder} has a training with {key} {recipe.get(key)!r}, which cannot go "
-                    f"on with {value!r}; remove its checkpoints to start anew"
-                )
 
     def _check_losses(self, train: Sentences) -> None:
         """Log the last steps; an error if the loss or the gradient of one is not finite."""
@@ -363,9 +359,6 @@ class StepLog:
         if self.writes:
             with self.path.open("ab") as file:
                 file.truncate(min(size, file.tell()))
-
-    def add(self, loss: Tensor, norm: Tensor, learning_rate: float) -> None:
-        self.steps.append((loss, norm, learning_rate))
 
     def flush(self, epoch: int, last: int) -> int | None:
         """Write the steps up to the last one; return the first that is not finite."""

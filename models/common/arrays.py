@@ -34,7 +34,7 @@ DAMAGE = (
 
 
 def load_array(path: Path, mapped: bool = False) -> np.ndarray:
-    """The numbers of a `.npy` file; mapped, it stays on disk until it is read."""
+    """Return the numbers of a `.npy` file; mapped, it stays on disk until it is read."""
     with _named(path), path.open("rb") as file:
         _check(file, path.stat().st_size)
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
@@ -48,10 +48,10 @@ def load_arrays(
 ) -> dict[str, np.ndarray]:
     """Read the chosen arrays, by default all, of a `.npz` file that has these and no others."""
     with _named(path), zipfile.ZipFile(path) as archive:
-        found = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-        if found.keys() != {*names} or len(archive.infolist()) != len(names):
-            raise AccordError(f"expected the arrays {', '.join(names)}, found {', '.join(found)}")
-        for member in found.values():
+        present = [member.filename.removesuffix(".npy") for member in archive.infolist()]
+        if sorted(present) != sorted(names):
+            raise AccordError(f"expected the arrays {', '.join(names)}, found {', '.join(present)}")
+        for member in archive.infolist():
             if member.file_size > MOST_PACKED * path.stat().st_size:
                 raise AccordError(f"{member.filename} claims {member.file_size:,} bytes")
             with archive.open(member) as file:
@@ -80,9 +80,9 @@ def _check(file: IO[bytes], size: int) -> None:
     shape, _, dtype = read(file)
     if dtype.hasobject:
         raise AccordError("expected numbers or text, got objects, which could be code")
-    claimed, there = dtype.itemsize * math.prod(shape), size - file.tell()
-    if claimed != there:
-        raise AccordError(f"an array of {claimed:,} bytes is claimed, {there:,} are there")
+    claimed, actual = dtype.itemsize * math.prod(shape), size - file.tell()
+    if claimed != actual:
+        raise AccordError(f"an array of {claimed:,} bytes is claimed, {actual:,} are there")
 
 
 @contextmanager
@@ -107,14 +107,14 @@ def save_weights(weights: Weights, path: Path) -> None:
 
 
 def load_weights(path: Path) -> Weights:
-    """The weights of a file; its own library checks what the file claims before it is read."""
+    """Return the weights of a file; safetensors validates its header before it reads them."""
     with refused_by_name(path):
         return load_file(path)
 
 
 @contextmanager
 def refused_by_name(path: Path) -> Iterator[None]:
-    """Errors of safetensors become one that names the file."""
+    """Turn errors of safetensors into one that names the file."""
     try:
         yield
     except SafetensorError as error:
@@ -125,14 +125,14 @@ def shapes_of(tensors: Mapping[str, Any]) -> Shapes:
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
-def check_shapes(where: str, expected: Shapes, found: Shapes) -> None:
+def check_shapes(where: str, expected: Shapes, shapes: Shapes) -> None:
     """Reject parameters that do not belong to a network."""
-    if expected.keys() != found.keys():
-        differ = ", ".join(sorted(expected.keys() ^ found.keys())[:MOST_NAMED])
+    if expected.keys() != shapes.keys():
+        differ = ", ".join(sorted(expected.keys() ^ shapes.keys())[:MOST_NAMED])
         raise AccordError(f"{where}expected the parameters of this network; these differ: {differ}")
     for name, shape in expected.items():
-        if shape != found[name]:
-            raise AccordError(f"{where}{name}: expected {shape}, got {found[name]}")
+        if shape != shapes[name]:
+            raise AccordError(f"{where}{name}: expected {shape}, got {shapes[name]}")
 
 
 SHARD = 16_000_000  # bytes of a file, at most
@@ -144,12 +144,12 @@ LARGE = 1000  # numbers of a matrix from which on int8 saves more than its scale
 
 
 def shard_name(number: int, count: int) -> str:
-    """As the Hugging Face hub calls them."""
+    """Return the name of a shard, as the Hugging Face hub has it."""
     return f"model-{number:05}-of-{count:05}.safetensors"
 
 
 def packed(weights: Mapping[str, np.ndarray], int8: bool) -> Weights:
-    """The weights as they are stored: in half precision if it holds, large matrices in int8."""
+    """Round weights for storage: to half precision where it suffices, large matrices to int8."""
     kept: Weights = {}
     for name, array in weights.items():
         array = array.astype(np.float32, copy=False)
@@ -158,25 +158,25 @@ def packed(weights: Mapping[str, np.ndarray], int8: bool) -> Weights:
             rows = array / np.where(scale > 0, scale, np.float32(1))
             kept[name], kept[name + SCALE] = rows.round().astype(np.int8), scale
         else:
-            with np.errstate(over="ignore"):  # what is too large is infinite, and stays single
+            with np.errstate(over="ignore"):  # too large numbers are infinite, and stay single
                 half = array.astype(np.float16)
             kept[name] = half if np.isfinite(half).all() else array
     return kept
 
 
 def unpacked(kept: Mapping[str, np.ndarray]) -> Weights:
-    """The weights in single precision."""
-    found: Weights = {}
+    """Return rounded weights in single precision."""
+    weights: Weights = {}
     for name, array in kept.items():
         if name.endswith(SCALE):
             continue
-        found[name] = array.astype(np.float32, copy=False)
+        weights[name] = array.astype(np.float32, copy=False)
         if array.dtype == np.int8:
             scale = kept.get(name + SCALE)
             if scale is None or scale.shape != (len(array), 1):
                 raise AccordError(f"{name}: expected a scale of each of {len(array):,} rows")
-            found[name] *= scale.astype(np.float32, copy=False)
-    return found
+            weights[name] *= scale.astype(np.float32, copy=False)
+    return weights
 
 
 def save_shards(kept: Mapping[str, np.ndarray], folder: Path) -> list[Path]:
@@ -196,7 +196,7 @@ def save_shards(kept: Mapping[str, np.ndarray], folder: Path) -> list[Path]:
 
 
 def _pieces(kept: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """Every array, or its rows in pieces that a shard has room for."""
+    """Yield arrays by name; the rows of one larger than a shard in pieces."""
     for name, array in kept.items():
         if array.nbytes <= SHARD - HEADER:
             yield name, array
@@ -210,12 +210,12 @@ def weight_files(folder: Path) -> list[Path]:
     """Return the file of a model's weights, or all its shards; the first tells their number."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
-    found = sorted(folder.glob("model-*-of-*.safetensors"))
-    expected = [shard_name(number, len(found)) for number in range(1, len(found) + 1)]
-    if not found or [path.name for path in found] != expected:
-        names = ", ".join(path.name for path in found) or "none"
+    shards = sorted(folder.glob("model-*-of-*.safetensors"))
+    expected = [shard_name(number, len(shards)) for number in range(1, len(shards) + 1)]
+    if not shards or [path.name for path in shards] != expected:
+        names = ", ".join(path.name for path in shards) or "none"
         raise AccordError(f"{folder}: expected {WEIGHTS} or all shards of a model, found {names}")
-    return found
+    return shards
 
 
 def load_model(folder: Path) -> Weights:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def expect(key: str, is_sound: bool, expected: str, found: Any) -> None:
+def expect(key: str, is_sound: bool, expected: str, value: Any) -> None:
     """Reject an invalid value; the error names its key."""
     if not is_sound:
-        raise AccordError(f"{key}: expected {expected}, got {found}")
+        raise AccordError(f"{key}: expected {expected}, got {value}")
 
 
 def expect_at_least(least: int, params: Any, *keys: str) -> None:
@@ -25,7 +25,7 @@ def expect_at_least(least: int, params: Any, *keys: str) -> None:
 
 
 def nearest(name: str, valid: Iterable[str], most: int = 40) -> str:
-    """The end of an error: the nearest valid name, or the first `most` names if none is near."""
+    """Return the end of an error: the nearest valid name, or the first `most` names without one."""
     names = list(valid)
     if close := get_close_matches(name, names, n=1, cutoff=0.5):
         return f"; the nearest is '{close[0]}'"

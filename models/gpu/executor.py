@@ -64,7 +64,7 @@ class Executor:
 
     @property
     def keeps_gradients(self) -> bool:
-        """Whether gradients stay in one place: a recording writes them there each time."""
+        """Return whether gradients stay in one place, where a recording writes them."""
         return self.recorded is not None
 
     def prepared(

@@ -95,7 +95,7 @@ def of_words(teachers, student, text=TEXT) -> torch.Tensor:
     """Return what is taught of every word; each has a signature of its own here: (N × V)."""
     taught = teach(teachers, text, text, student, is_training_text=True)
     q = torch.zeros(len(text.ids), WORDS)
-    q.scatter_(1, torch.from_numpy(taught.signatures.astype(np.int64)), torch.from_numpy(taught.q))
+    q.scatter_(1, taught.signatures.long(), taught.q)
     return q[:, student.output.signature]
 
 

@@ -14,7 +14,7 @@ from training_cases import model, sentences
 from accord.models.background import NGramBackground, kneser_ney, rows_of
 from accord.models.data import NO_WORD, batches
 from accord.models.encoder import LSTM
-from accord.models.gpu import unrolled_lstm, windows
+from accord.models.gpu import windows
 from accord.models.gpu.executor import ahead
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
@@ -138,8 +138,8 @@ def test_outputs_states_and_gradients_are_those_of_the_fused_kernel(
     device, size, words, monkeypatch
 ):
     if device == "cpu":
-        monkeypatch.setattr(unrolled_lstm, "cell", cell)
-        monkeypatch.setattr(unrolled_lstm, "cell_backward", cell_backward)
+        monkeypatch.setattr(windows, "cell", cell)
+        monkeypatch.setattr(windows, "cell_backward", cell_backward)
         monkeypatch.setattr(windows, "unrolls", lambda layer: True)
     torch.manual_seed(0)
     encoder = LSTM(5, size, size, 2, dropout=0.2, weight_dropout=0.5).double().to(device)
