@@ -12,7 +12,7 @@ TESTS = {
     "corpora/tokenise.py": ("corpora/test_tokenise.py",),
     "lexicon/chain.py": ("lexicon/test_chain.py",),
     "lexicon/guesser.py": ("lexicon/test_guesser_by_definition.py", "lexicon/test_guesser.py"),
-    "models/fine_tuning.py": ("models/test_adapted.py", "models/test_grown.py"),
+    "models/fine_tuning.py": ("models/test_fine_tuning.py",),
     "models/ngrams.py": (
         "models/test_ngram.py",
         "models/test_prior.py",

@@ -1,13 +1,11 @@
 """A calibrated layer: octaves of frequency, and shares by more than the context."""
 
 import numpy as np
-import pytest
 import torch
 from log_linear_cases import dense, random_features, random_layer, random_states
 
 from accord.models.background import NGramBackground, kneser_ney
 from accord.models.data import Sentences
-from accord.models.recipe import Recipe
 
 WORDS = 60
 FEATURES = random_features(WORDS)
@@ -85,8 +83,3 @@ def test_what_is_explained_is_what_is_scored():
     total = layer.log_background_of(h, words, context).squeeze(1) + of_features
     total = total - layer.score_signatures(h, context).logits.logsumexp(dim=1)
     assert torch.allclose(total, layer.log_prob_of(h, words, context).squeeze(1), atol=1e-5)
-
-
-def test_what_cannot_be_calibrated_is_refused():
-    with pytest.raises(ValueError, match="output: softmax: unknown setting 'cal"):
-        Recipe(output={"kind": "softmax", "calibration": True})

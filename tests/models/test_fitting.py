@@ -116,19 +116,6 @@ def test_a_temperature_that_validates_worse_is_not_taken(sharpness):
     assert (scored(network, TEXT) == scores).all()
 
 
-def test_the_terms_of_an_explanation_add_up_to_the_score():
-    network = model(output=FITTED)
-    with torch.no_grad():
-        network.output.inverse_temperature.fill_(0.8)
-    output, h = network.output, torch.randn(5, network.output.weight.shape[1])
-    words = torch.arange(5).unsqueeze(1)
-    rows = output.product(torch.eye(output.product.feature_count))[output.signature[words]]
-    features = (rows.squeeze(1) * output.adaptor(h)).sum(dim=1)
-    background = output.log_background_of(h, words).squeeze(1).float()
-    total = background + features - output.score_signatures(h).logits.logsumexp(dim=1)
-    assert torch.allclose(total, output.log_prob_of(h, words).squeeze(1), atol=1e-5)
-
-
 @pytest.mark.slow
 def test_both_are_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
     valid, scores, weights = sentences(30), {}, {}

@@ -13,9 +13,10 @@ from training_cases import model, sentences
 
 from accord.models.background import NGramBackground, kneser_ney, rows_of
 from accord.models.data import NO_WORD, batches
-from accord.models.encoder import LSTM
+from accord.models.encoder import GRU, LSTM
 from accord.models.gpu import windows
 from accord.models.gpu.executor import ahead
+from accord.models.gpu.kernels import log_softmax_at
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer, prepare_batch
@@ -134,24 +135,48 @@ def cell_backward(of_h, of_c, before, after, activated, has_bias):
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
 @pytest.mark.parametrize("size", [8, 12])
 @pytest.mark.parametrize("words", [1, 5, 30])
-def test_outputs_states_and_gradients_are_those_of_the_fused_kernel(
-    device, size, words, monkeypatch
+@pytest.mark.parametrize(
+    ("kind", "layers", "is_unrolled"), [(LSTM, 2, True), (LSTM, 3, False), (GRU, 2, False)]
+)
+def test_layers_that_read_parts_compute_what_those_of_pytorch_compute(
+    device, size, words, kind, layers, is_unrolled, monkeypatch
 ):
     if device == "cpu":
         monkeypatch.setattr(windows, "cell", cell)
         monkeypatch.setattr(windows, "cell_backward", cell_backward)
-        monkeypatch.setattr(windows, "unrolls", lambda layer: True)
+        monkeypatch.setattr(windows, "unrolls", lambda layer: is_unrolled)
     torch.manual_seed(0)
-    encoder = LSTM(5, size, size, 2, dropout=0.2, weight_dropout=0.5).double().to(device)
+    encoder = kind(5, size, size, layers, dropout=0.2, weight_dropout=0.5).double().to(device)
     inputs = torch.randn(words, 3, 5, dtype=torch.double, device=device, requires_grad=True)
-    shape = 1, 3, size
-    state = tuple(tuple(torch.randn(2, *shape).to(inputs).requires_grad_()) for _ in range(2))
+    state = [
+        tuple(torch.randn_like(part).double().requires_grad_() for part in layer)
+        for layer in encoder.initial_state(3)
+    ]
     leaves = [inputs, *(part for layer in state for part in layer), *encoder.parameters()]
     results = []
     for encoder.reader in (windows.read_in_parts, None):
         torch.manual_seed(3)
-        outputs, after = encoder(inputs, state)
+        outputs, after = encoder(inputs, tuple(state))
         states = [part for layer in after for part in layer]
         loss = outputs.square().sum() + sum(part.sin().sum() for part in states)
-        results.append([outputs, *states, *torch.autograd.grad(loss, leaves)])
+        gradients = torch.autograd.grad(loss, leaves)
+        results.append([outputs, *states, *gradients, torch.rand(3)])  # what is drawn next
     torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_log_softmax_at_some_classes_and_its_gradient(count):
+    torch.manual_seed(count)
+    logits = torch.randn(6, 9, dtype=torch.float64, requires_grad=True)
+    classes, weights = torch.randint(9, (6, count)), torch.randn(6, count, dtype=torch.float64)
+    both = log_softmax_at(logits, classes), logits.log_softmax(1).gather(1, classes)
+    torch.testing.assert_close(*both)
+    torch.testing.assert_close(*(torch.autograd.grad(log_p, logits, weights) for log_p in both))
+
+
+def test_log_softmax_at_classes_as_good_as_impossible_or_without_mass():
+    logits = torch.tensor([[0.0, -200.0, -torch.inf]], requires_grad=True)
+    log_p = log_softmax_at(logits, torch.tensor([[1, 2]]))
+    assert log_p.tolist() == [[-200.0, -torch.inf]]
+    log_p[0, 0].backward()
+    assert logits.grad.tolist() == [[-1.0, 1.0, 0.0]]

@@ -119,17 +119,6 @@ def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
     assert found == pytest.approx(expected)
 
 
-def test_the_score_of_the_model_has_no_terms():
-    network = model(**BOTH).eval()
-    found = loss_of(network, terms=[])
-    assert found.equal(-network.output.log_prob_of(*states_and_targets(network)).mean())
-
-
-def states_and_targets(network: LanguageModel) -> tuple[torch.Tensor, torch.Tensor]:
-    h, _ = network(READ[:-1], network.encoder.initial_state(4))
-    return h.flatten(0, 1), READ[1:].flatten()
-
-
 def test_two_runs_without_dropout_are_one():
     once, twice = (model(**NO_DROPOUT, losses={"fraternal": strength}) for strength in (0.0, 0.5))
     assert loss_of(once).equal(loss_of(twice))
@@ -151,11 +140,6 @@ def test_two_runs_drop_other_units_and_count_alike():
     gradients = (torch.autograd.grad(loss, weights) for loss in (found, expected))
     for of_both, of_each in zip(*gradients, strict=True):
         torch.testing.assert_close(of_both, of_each)
-
-
-def test_terms_without_states_are_computed_once_for_both_runs():
-    begun = model().output.begin(READ[1:].flatten(), torch.zeros(36, 0, dtype=torch.int64))
-    assert begun() is begun()
 
 
 def test_the_difference_of_two_runs_is_a_mean():
@@ -211,7 +195,6 @@ def test_the_past_decoder_changes_no_other_draw(tmp_path):
         ({"losses": {"brotherly": 1.0}}, "losses: expected one of past_decode, .* 'brotherly'"),
         (PAST | {"output": "softmax"}, "losses.past_decode: expected output: log-linear"),
         (PAST | {"tied": False}, "losses.past_decode: expected tied: true"),
-        (PAST | {"output": "softmax"}, "losses.past_decode: expected output: log-linear"),
     ],
 )
 def test_invalid_terms_are_rejected(changes, message):
