@@ -9,8 +9,7 @@ from pathlib import Path
 
 from accord.models import parts
 from accord.models.common.registry import Registry
-from accord.zoo.expert import EXPERTS
-from accord.zoo.prefix import PREFIX_FEATURES
+from accord.zoo.outputs import EXPERTS, PREFIX_FEATURES
 
 PAGE = Path(__file__).parent.parent / "docs" / "other-systems.md"
 BEGIN, END = "<!-- systems: made by `python -m tests.documents --write` -->\n", "<!-- end -->\n"
@@ -156,11 +155,11 @@ SOURCES = {
 }
 # Systems that are no part of a table: name, source, file, command.
 OTHERS = [
-    ("Your own features of the prefix", "paper §2.3", "zoo/prefix.py",
+    ("Your own features of the prefix", "paper §2.3", "zoo/outputs.py",
      "--set train.output={kind: prefix-features, features: agree.py:features}"),
     ("Small numbers that fall", "paper §3", "pipeline/data/templates.py",
      "--set featurise.templates=[+number-falling]"),
-    ("Lists of topics in b(C, x)", "paper §4", "zoo/parts.py",
+    ("Lists of topics in b(C, x)", "paper §4", "zoo/backgrounds.py",
      "--set background.kind={kind: labelled, topics: topics.tsv}"),
     ("Reinflection: C is a lemma and its features", "paper §2.1", "zoo/reinflection.py",
      "python -m accord.zoo.reinflection lefff"),
@@ -178,14 +177,14 @@ OTHERS = [
      "accord combine --neighbours"),
     ("Mixtures and ensembles", "survey", "pipeline/study/combine.py", "accord combine"),
     ("Bagging", "survey §10.1", "models/data.py", "--set train.bagging=true"),
-    ("Word errors and ranks of competing words", "survey §3", "zoo/nbest.py",
+    ("Word errors and ranks of competing words", "survey §3", "zoo/lattices.py",
      "accord rescore"),
     ("Perplexity, bits per character", "survey §3; book §9.2", "pipeline/evaluation/metrics.py",
      "accord score, accord run"),
     ("n-best lists and lattices", "survey", "zoo/lattices.py", "accord rescore --make"),
     ("A network as n-grams or an automaton", "survey", "zoo/conversions.py",
      "accord export --to x.arpa"),
-    ("Weights set to zero", "survey", "zoo/gradient_free.py", "accord compare --pruned 80"),
+    ("Weights set to zero", "survey", "zoo/learning.py", "accord compare --pruned 80"),
     ("Letters and pieces instead of words", "book §9.4", "models/spelling/subwords.py",
      "--set encode.merges=0"),
     ("Feature hashing", "book §13.2", "pipeline/data/templates.py",

@@ -128,7 +128,7 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
         ("pipeline/data/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
         ("models/encoder.py", "from accord.zoo import encoders", "zoo.encoders"),
         ("pipeline/cli/score.py", "from accord.zoo import htk", "zoo.htk"),
-        ("pipeline/model/network.py", "import accord.zoo.arpa", "zoo.arpa"),
+        ("pipeline/model/network.py", "import accord.zoo.ngrams", "zoo.arpa"),
         ("pipeline/stages/corpus.py", "import accord", "accord"),
     ],
 )

@@ -3,22 +3,47 @@
 `LabelledUnigram` is b(C, x): words that the label C of a sentence makes likely, counted from the
 training text or listed by a user. `CharacterAutomaton` weighs strings letter by letter; the weights
 of words are then a b of which the sum over all strings is finite.
+
+Skip, class, factored and random-forest n-grams, interpolated backgrounds.
 """
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.models.background import Background, ClassTerms, required, split_terms
-from accord.models.data import Sentences
-from accord.models.ngrams import checked_mass, log_sums
+from accord.models.background import (
+    FOLDS,
+    Background,
+    ClassTerms,
+    HistoryContext,
+    NGramBackground,
+    Unigram,
+    lacking,
+    required,
+    split_terms,
+)
+from accord.models.common.files import load_json
+from accord.models.common.registry import FILE, about, parted
+from accord.models.common.schema import Range
+from accord.models.data import END, Sentences
+from accord.models.encoder import Layers
+from accord.models.mixture import likeliest_weights
+from accord.models.ngrams import NOTHING, checked_mass, last_words, log_sums
 from accord.models.phi import Features
+from accord.pipeline.base.names import is_special
+from accord.pipeline.config.sections import BackgroundParams
+from accord.pipeline.model.folder import ModelFolder
+from accord.pipeline.model.network import unigram
+from accord.zoo.ngrams import ArpaBackground, load, prepare
 
 
 class LabelledUnigram(Background):
@@ -205,3 +230,476 @@ def weighed(
     of_written = found[written].sum()
     found[written] = weights[written] / weights[written].sum() * of_written
     return found
+
+
+def classes(given: HistoryContext) -> "ClassBackground":
+    """The classes of the last words (Brown et al. 1992), those of `encode.classes`."""
+    if given.classes is None:
+        raise AccordError(
+            "background.history: classes expects classes of words; set encode.classes"
+        )
+    words = given.features.vocabulary_size
+    others = given.classes[np.arange(words) != END]
+    of_word = np.zeros(words, np.int64)  # the sentence's end has a class of its own
+    of_word[np.arange(words) != END] = 1 + np.unique(others, return_inverse=True)[1]
+    texts = [Sentences(of_word[text.ids], text.lengths) for text in given.texts]
+    within = NGramBackground.learn(
+        Features.one_hot(int(of_word.max()) + 1),
+        texts,
+        given.order,
+        given.smoothing,
+        np.ones_like,
+        given.folds,
+    )
+    counted = (np.bincount(text.ids, minlength=words) for text in lacking(given.texts, given.folds))
+    mass = np.stack([given.prior(counts) for counts in counted])
+    return ClassBackground(given.features, within, of_word, mass)
+
+
+class ClassBackground(Background):
+    """b(K, x) = p(c(x) | c₋₁ c₋₂ …) · p(x | c(x)), the second by the prior mass of words.
+
+    The mass of a signature is B_s(h) = Σ_c p(c | h) · Σ_{x∈s∩c} p(x | c).
+    """
+
+    mass: Tensor  # of all words, a row for each root (R × V)
+    class_of_word: Tensor  # (V)
+    log_share: Tensor  # log p(x | c(x)) of every word, a row for each root (R × V)
+    # Of each pair of a class and a signature that share words, and the p of these in the class:
+    pair_class: Tensor
+    pair_signature: Tensor
+    pair_share: Tensor
+
+    def __init__(
+        self, features: Features, within: NGramBackground, of_word: np.ndarray, mass: np.ndarray
+    ):
+        """`mass` has a row of all words' prior masses for each root of the n-grams within."""
+        super().__init__(features)
+        self.within = within
+        of_class = np.stack([np.bincount(of_word, row) for row in mass])
+        share = mass / of_class[:, of_word]
+        pairs, pair = np.unique(
+            of_word * features.signature_count + features.signature, return_inverse=True
+        )
+        shares = np.stack([np.bincount(pair, row) for row in share])
+        with np.errstate(divide="ignore"):
+            arrays = {"log_share": np.log(share), "pair_share": shares.astype(np.float32)}
+        arrays["class_of_word"], arrays["mass"] = of_word, mass
+        arrays["pair_class"], arrays["pair_signature"] = np.divmod(pairs, features.signature_count)
+        for name, array in arrays.items():
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        ids = self.class_of_word.cpu().numpy()[sentences.ids]
+        return self.within.contexts(Sentences(ids, sentences.lengths), training)
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        context = required(context)
+        log_mass = self._of_signatures(context, self.within.class_terms(context)[0])
+        if not split:
+            return log_mass, None
+        prior = self.within.class_terms(context, split)[0]
+        return split_terms(log_mass, self._of_signatures(context, prior))
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        context = required(context)
+        if words is None:
+            log_p = self.within.log_mass_of(None, context)[:, self.class_of_word]
+            return log_p + self.log_share[context[:, 0]].to(log_p.dtype)
+        log_p = self.within.log_mass_of(self.class_of_word[words], context)
+        return log_p + self.log_share[context[:, :1], words]
+
+    def word_masses(self) -> np.ndarray:
+        return self.mass[0].cpu().numpy()
+
+    @property
+    def size(self) -> int:
+        """How many n-grams of classes are listed, and words in classes."""
+        return self.within.size + len(self.class_of_word)
+
+    def _of_signatures(self, context: Tensor, of_classes: Tensor) -> Tensor:
+        """Return log B_s(K) from the log-probabilities of classes."""
+        p = of_classes.exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
+        mass = p.new_zeros(len(p), self.signature_count)
+        return mass.index_add_(1, self.pair_signature, p).log()
+
+
+def factored(
+    given: HistoryContext,
+    *,
+    factors: Annotated[str, "factors to back off to, in turn; gender and others too"] = "lemma pos",
+) -> NGramBackground:
+    """The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given up a time.
+
+    With lemma ℓ and part of speech c the path of backing off is
+
+        w₋₁ w₋₂ → w₋₁ ℓ₋₂ → w₋₁ c₋₂ → w₋₁ → ℓ₋₁ → c₋₁ → nothing
+
+    so that a word which was never seen in its place is still known by what it is. Kneser-Ney suits
+    it best: where a lemma has but one form the counts of both are the same, and other smoothings
+    trust them twice.
+    """
+    if given.factors is None:
+        raise AccordError("background.history: factored is of words; a model of subwords has none")
+    named = [given.factors[name] for name in factors.split()]
+
+    def history(sentences: Sentences) -> Iterator[np.ndarray]:
+        for word in last_words(sentences, given.order - 1):
+            factors_of_word = [np.where(word > END, factor[word], word) for factor in named]
+            first, *others = [*reversed(factors_of_word), word]
+            yield first  # a sentence's start is told but once
+            yield from (np.where(column == END, NOTHING, column) for column in others)
+
+    return NGramBackground.learn(
+        given.features,
+        given.texts,
+        given.order,
+        given.smoothing,
+        given.prior,
+        given.folds,
+        history,
+    )
+
+
+ROUNDS = 50  # of expectation and maximisation
+
+
+class MixedBackground(Background):
+    """b(K, x) = Σ_i λ_i(K)·p_i(x | K), the λ_i of each context summing to one.
+
+    λ depends on how many of the last words the first part knows as a context, and on whether these
+    begin the sentence.
+    """
+
+    log_weights: Tensor  # log λ of each kind of context and part
+
+    def __init__(self, features: Features, parts: Sequence[NGramBackground], weights: np.ndarray):
+        super().__init__(features)
+        self.parts: Layers[NGramBackground] = Layers(parts)
+        self.register_buffer("log_weights", torch.from_numpy(np.log(weights)), persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        found = [part.contexts(sentences, training) for part in self.parts]
+        return np.concatenate([*found, kinds(found[0], sentences)[:, None]], axis=1)
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self._mixed(context, lambda part, of_part: part.class_terms(of_part)[0])
+        if not split:
+            return log_mass, None
+        prior = self._mixed(context, lambda part, of_part: part.class_terms(of_part, split)[0])
+        return split_terms(log_mass, prior)
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        return self._mixed(context, lambda part, of_part: part.log_mass_of(words, of_part))
+
+    def word_masses(self) -> np.ndarray:
+        return next(iter(self.parts)).word_masses()
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+    def _mixed(
+        self, context: Tensor | None, asked: Callable[[NGramBackground, Tensor], Tensor]
+    ) -> Tensor:
+        context = required(context)
+        weights = self.log_weights[context[:, -1]]
+        contexts = context[:, :-1].split([part.ngrams.order for part in self.parts], dim=1)
+        weighed = (
+            masses + weight.unsqueeze(1).to(masses.dtype)
+            for masses, weight in zip(map(asked, self.parts, contexts), weights.T, strict=True)
+        )
+        # One after the other, as each may be as wide as all words.
+        return reduce(torch.logaddexp, weighed)
+
+
+def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
+    """Of each context, by its nodes: twice how many words it is of, one more at the start."""
+    found = (nodes >= 0).sum(axis=1) - 1
+    return 2 * found + (found > sentences.offsets)
+
+
+def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
+    """Return the sentences of all parts but the first, and those of the first."""
+    is_first = sentences.parts(folds) == 1
+    return sentences.chosen(~is_first), sentences.chosen(is_first)
+
+
+def fitted_weights(
+    learn: Callable[[Sequence[Sentences], int], list[NGramBackground]],
+    texts: Sequence[Sentences],
+) -> np.ndarray:
+    """λ of each kind and part under which a part of the texts is likeliest by the others' n-grams.
+
+    Found by expectation and maximisation. One word is added that speaks for all parts alike, so
+    that none has no weight: (kinds × parts).
+    """
+    rest, left = zip(*(held_out(text, FOLDS) for text in texts), strict=True)
+    parts = learn([*rest], 0)
+    kind, p = [], []
+    for text in left:
+        contexts = [part.contexts(text) for part in parts]
+        kind.append(kinds(contexts[0], text))
+        words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
+        log_p = [
+            part.log_mass_of(words, torch.from_numpy(context))
+            for part, context in zip(parts, contexts, strict=True)
+        ]
+        p.append(torch.cat(log_p, dim=1).double().numpy())
+    kinds_of_context = 2 * parts[0].ngrams.order
+    return likeliest_weights(
+        np.concatenate(p).T,
+        np.concatenate(kind),
+        kinds_of_context,
+        added=1,
+        rounds=ROUNDS,
+        enough=-np.inf,
+    )
+
+
+def skip(given: HistoryContext) -> MixedBackground:
+    """The last words, and the same with one of them skipped, interpolated (Goodman 2001).
+
+        p(w | h) = λ₀·p(w | w₋₁ w₋₂ w₋₃ …) + λ₁·p(w | w₋₂ w₋₃ …) + λ₂·p(w | w₋₁ w₋₃ …) + …
+
+    The weights are those under which a tenth of the text is likeliest by the n-grams of the rest;
+    there is a set of them for each number of last words that are known as a context.
+    """
+    reach = given.order - 1
+    skipped = [None, *range(reach - 1)]  # the oldest is not: to back off is to skip it
+
+    def learn(texts: Sequence[Sentences], folds: int) -> list[NGramBackground]:
+        return [
+            NGramBackground.learn(
+                given.features,
+                texts,
+                given.order,
+                given.smoothing,
+                given.prior,
+                folds,
+                partial(_without, skipped=each, reach=reach),
+            )
+            for each in skipped
+        ]
+
+    return MixedBackground(
+        given.features,
+        learn(given.texts, given.folds),
+        fitted_weights(learn, given.texts),
+    )
+
+
+def _without(sentences: Sentences, skipped: int | None, reach: int) -> Iterator[np.ndarray]:
+    """The last words but one, the last being number 0; a sentence's start is never skipped."""
+    is_start = np.zeros(len(sentences.ids), bool)
+    for number, column in enumerate(last_words(sentences, reach)):
+        if number == skipped:
+            is_start = column == END
+        else:
+            yield np.where(is_start, END, column)
+            is_start = np.zeros(len(column), bool)
+
+
+GROUPS = 64  # of next words, drawn for each tree, by which its questions are judged
+PASSES = 8  # over the answers to a question
+PRIOR = 0.1  # added to the counts of each group
+
+
+class HistoryTree(NamedTuple):
+    """A binary tree of questions about the last words: is the word at this position in a set?"""
+
+    positions: list[np.ndarray]  # by depth: which of the last words each node asks about
+    keys: list[np.ndarray]  # by depth: node and word, as one number, that training has
+    sides: list[np.ndarray]  # the answer to each key, 0 or 1
+    words: int
+
+    def path(self, sentences: Sentences, reach: int) -> Iterator[np.ndarray]:
+        """The answers for every word of a text, from the root down, and then its last words.
+
+        Backing off goes up the tree. An answer is 1 or 2; words that a question does not know
+        belong to the first side.
+        """
+        last = [*last_words(sentences, reach)]
+        asked = np.maximum(np.array(last), END)
+        node, every = np.zeros(len(sentences.ids), np.int64), np.arange(len(sentences.ids))
+        for position, keys, sides in zip(self.positions, self.keys, self.sides, strict=True):
+            key = node * self.words + asked[position[node], every]
+            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            side = np.where(keys[at] == key, sides[at], 0)
+            yield 1 + side
+            node = 2 * node + side
+        yield from last
+
+    @classmethod
+    def grown(
+        cls, sentences: Sentences, reach: int, depth: int, words: int, draw: np.random.Generator
+    ) -> "HistoryTree":
+        """Grow a tree to a depth, all nodes of a depth at once.
+
+        Each node asks about a random position. Its words begin on random sides and go where the
+        groups of the words that follow them are likelier, until no more do (Chou 1991).
+        """
+        tree = cls([], [], [], words)
+        group = draw.integers(GROUPS, size=words)[sentences.ids]
+        asked = np.maximum(np.array([*last_words(sentences, reach)]), END)
+        node, every = np.zeros(len(group), np.int64), np.arange(len(group))
+        for level in range(depth if reach else 0):
+            position = draw.integers(reach, size=2**level)
+            key = node * words + asked[position[node], every]
+            keys, of_word = np.unique(key, return_inverse=True)
+            followed = np.bincount(of_word * GROUPS + group, minlength=len(keys) * GROUPS)
+            counts = followed.reshape(-1, GROUPS).astype(np.float64)
+            sides = best_sides(counts, keys // words, draw.integers(2, size=len(keys)))
+            for kept, new in zip(tree[:3], (position, keys, sides), strict=True):
+                kept.append(new)
+            node = 2 * node + sides[of_word]
+        return tree
+
+
+def best_sides(counts: np.ndarray, node: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """The side of each word (W) on which the groups that follow it (W × G) are likelier."""
+    for _ in range(PASSES):
+        sums = np.full((node.max() + 1, 2, counts.shape[1]), PRIOR)
+        np.add.at(sums, (node, sides), counts)
+        log_p = np.log(sums / sums.sum(axis=2, keepdims=True))
+        before, sides = sides, np.einsum("wg,wsg->ws", counts, log_p[node]).argmax(axis=1)
+        if np.array_equal(before, sides):
+            break
+    return sides
+
+
+def forest(
+    given: HistoryContext,
+    *,
+    trees: Annotated[int, Range(ge=1), "trees in the forest"] = 5,
+    depth: Annotated[int, Range(ge=0), "questions from the root of a tree to a leaf"] = 2,
+) -> MixedBackground:
+    """Random forests of histories (Xu & Jelinek 2004): p is the mean over trees of questions.
+
+        p(w | h) = 1/M · Σ_m p(w | path of h in tree m, h)
+
+    The n-grams of a tree have its answers as a history, and the last words behind them. All trees
+    are grown on the whole text, also where parts of it are left out of the counts.
+    """
+    reach, words = given.order - 1, given.features.vocabulary_size
+    (text,) = lacking(given.texts, 0)
+    parts = []
+    for number in range(trees):
+        generator = np.random.default_rng(number)
+        tree = HistoryTree.grown(text, reach, depth, words, generator)
+        parts.append(
+            NGramBackground.learn(
+                given.features,
+                given.texts,
+                given.order,
+                given.smoothing,
+                given.prior,
+                given.folds,
+                partial(tree.path, reach=reach),
+            )
+        )
+    weights = np.full((2 * parts[0].ngrams.order, trees), 1 / trees)
+    return MixedBackground(given.features, parts, weights)
+
+
+TOPICS = "topics.json"  # the words of each label, by number
+
+
+def prepare_arpa(
+    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
+) -> dict[str, Any]:
+    """Write the file's n-grams over the words of the vocabulary; their order is returned."""
+    _, settings = parted(params.kind)
+    return {"order": prepare(Path(settings["file"]), forms, mass, out)}
+
+
+@about(prepare="accord.zoo.backgrounds:prepare_arpa", own_words=True)
+def of_arpa(
+    model: ModelFolder,
+    features: Features,
+    texts: Sequence[Sentences],
+    folds: int,
+    *,
+    file: Annotated[str, FILE, "an ARPA file, as KenLM and SRILM write it; perhaps .gz"] = "",
+) -> ArpaBackground:
+    """The n-grams of an ARPA file; words that it lacks share the mass of <unk>."""
+    _expect_words(model, "arpa")
+    return load(features, model.folder, model.background.order)
+
+
+def _expect_words(model: ModelFolder, kind: str) -> None:
+    if model.subwords:
+        raise AccordError(f"background.kind: {kind} is one of words; a model of subwords has none")
+
+
+def prepare_topics(
+    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
+) -> dict[str, Any]:
+    """Write the listed words of each label that the vocabulary has."""
+    _, settings = parted(params.kind)
+    topics: dict[str, list[int]] = {}
+    if settings["topics"] is not None:
+        path, number = Path(settings["topics"]), {form: place for place, form in enumerate(forms)}
+        for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            label, tab, word = line.partition("\t")
+            if not tab:
+                raise AccordError(f"{path}, line {place}: expected a label, a tab and a word")
+            if word in number:
+                topics.setdefault(label, []).append(number[word])
+    (out / TOPICS).write_text(json.dumps(topics, ensure_ascii=False), encoding="utf-8")
+    return {}
+
+
+@about(prepare="accord.zoo.backgrounds:prepare_topics", reads_text=True)
+def labelled(
+    model: ModelFolder,
+    features: Features,
+    texts: Sequence[Sentences],
+    folds: int,
+    *,
+    weight: Annotated[
+        float, Range(ge=0, lt=1), "of the label's own counts beside those of all"
+    ] = 0.5,
+    topics: Annotated[str | None, FILE, "a file of likely words: label, tab, word; or null"] = None,
+    boost: Annotated[float, Range(ge=1), "how many times as heavy words of `topics` are"] = 10.0,
+) -> LabelledUnigram:
+    """b(C, x): training counts by the label of the sentence, the first of corpus.labels."""
+    _expect_words(model, "labelled")
+    if not model.labels:
+        raise AccordError("background.kind: labelled expects labels; set corpus.labels")
+    labels = next(iter(model.labels.values()))
+    mass = counted_by_label(texts[0], len(labels), model.mass(), weight)
+    listed = load_json(model.folder / TOPICS, dict)
+    return LabelledUnigram(features, with_topics(mass, labels, listed, boost))
+
+
+def prepare_characters(
+    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
+) -> dict[str, Any]:
+    """Replace b by the weights of an automaton: that of a file, or of letters of frequent words."""
+    _, settings = parted(params.kind)
+    special = np.array([is_special(form) for form in forms])
+    if settings["automaton"] is not None:
+        automaton = CharacterAutomaton.read(Path(settings["automaton"]))
+    else:
+        counts = mass / mass[mass > 0].min()
+        known = {f: c for f, c, s in zip(forms, counts, special, strict=True) if c and not s}
+        automaton = CharacterAutomaton.counted(known, settings["order"])
+    np.save(out / "b.npy", weighed(automaton, forms, mass, special))
+    return {}
+
+
+@about(prepare="accord.zoo.backgrounds:prepare_characters")
+def characters(
+    model: ModelFolder,
+    features: Features,
+    texts: Sequence[Sentences],
+    folds: int,
+    *,
+    automaton: Annotated[
+        str | None, FILE, "a file of OpenFst's text form; null: n-grams of training letters"
+    ] = None,
+    order: Annotated[int, Range(ge=1), "letters of these n-grams"] = 4,
+) -> Unigram:
+    """The weights that an automaton over characters gives to words."""
+    return unigram(model, features, texts, folds)

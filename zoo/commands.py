@@ -13,15 +13,17 @@ from accord.pipeline.cli.agree import Limit, Split
 from accord.pipeline.cli.console import command, make_room
 from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
 from accord.pipeline.data.catalogue import folder_of
-from accord.zoo.lattices import is_lattice_file, read_lists, write_lattices
-from accord.zoo.nbest import (
+from accord.zoo.lattices import (
     Channel,
     RankMeasures,
     Terms,
     Weights,
     error_rate,
+    is_lattice_file,
     oracle,
+    read_lists,
     tuned,
+    write_lattices,
     write_nbest,
 )
 

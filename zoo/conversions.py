@@ -30,15 +30,20 @@ from accord.pipeline.model.find import TrainedModel
 from accord.pipeline.model.folder import ModelFolder, open_folder
 from accord.pipeline.model.network import for_queries, load_inference, load_trained
 from accord.pipeline.study.scored_models import Scored
-from accord.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
-from accord.zoo.gradient_free import prune
-from accord.zoo.ngram_conversion import own_ngrams, pruned
-from accord.zoo.wfst import (
+from accord.zoo.learning import prune
+from accord.zoo.ngrams import (
+    STOP,
     TEXT,
+    UNKNOWN,
     StateAutomaton,
     directions,
     ngram_automaton,
+    own_ngrams,
+    pruned,
+    read_arpa,
     state_automaton,
+    words_of_arpa,
+    write_arpa,
     write_wfst,
 )
 

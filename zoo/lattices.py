@@ -1,4 +1,23 @@
-"""Files of lattices, Kaldi's form.
+"""n-best lists, lattices as paths, and their rescoring.
+
+As text, a line for each hypothesis, `ID ||| HYPOTHESIS ||| SCORE`; further scores may follow, after
+blanks or `|||`, and are added up. `ID ||| WORDS ||| reference` tells what was said. As JSON lines,
+a line for each list: {"id": …, "hypotheses": [{"text": …, "score": …}, …], "reference": …}.
+Scores are logarithms, the more the better; a reference is needed to tune weights and count errors.
+
+    total(h) = score(h) + α·log p(h) + β·words(h)
+
+α and β are those of a grid with which a development file has the fewest word errors.
+
+A `Channel` makes such lists from any text. Its language model knows words one by one:
+
+    score(words) = Σ log f(word) − cost · edits
+
+f is the frequency of a word in Lexique. By the phonetic channel a word becomes one that sounds the
+same, or an elided word and another become one (*l'a*, *la*) and back, for nothing; by the spelling
+channel a word becomes one that is a letter away.
+
+Files of lattices, Kaldi's form.
 
     ID                          begins a lattice, which a blank line ends
     START END WORD GRAPH,ACOUSTIC,ALIGNMENT
@@ -9,20 +28,378 @@ This is what `lattice-copy ark:lat.1 ark,t:- | utils/int2sym.pl -f 3 words.txt` 
 
 What was said stands in a file of the same name that ends in `.txt`, as Kaldi's `text`: the ID, then
 words.
+
+Lattices in HTK's Standard Lattice Format (SLF), which SRILM's lattice-tool writes too.
+
+    VERSION=1.0                       a header begins a lattice: `cat` puts several into one file
+    UTTERANCE=ID lmscale=12 base=10   further names tell nothing of words
+    N=3 L=2                           how many nodes and links there are
+    I=1 t=0.36 W=le                   a node; its word may stand on the links that end there instead
+    J=0 S=0 E=1 a=-318.2 l=-2.1       a link from a node to another
+
+    score = acscale·a + lmscale·l + ngscale·n + prscale·r, and for a word wdpenalty, in nats
+
+a, l, n and r are logarithms to the base e, or `base`; if that is 0 they are probabilities. `!NULL`
+and the marks of a sentence's start and end are no words.
 """
 
+import heapq
+import json
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
 from io import TextIOWrapper
-from itertools import groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
+from typing import NamedTuple
 
-from accord.corpora.text import OPENERS, kind, lines, open_bytes
+import numpy as np
+
+from accord.corpora.text import OPENERS, kind, lines, open_bytes, parse_line
 from accord.errors import AccordError
+from accord.lexicon.homophones import Homophones
 from accord.models.common.files import whole
-from accord.zoo import htk
-from accord.zoo.nbest import Arc, Lattice, NBest, read_nbest
+from accord.pipeline.ask.scorer import Scorer
+
+REFERENCE = "reference"
+
+
+@dataclass
+class NBest:
+    """The hypotheses for one utterance with their scores, and what was said if it is known."""
+
+    id: str
+    texts: list[str] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    reference: str | None = None
+
+
+def read_nbest(path: Path) -> list[NBest]:
+    """The lists of a file, in order; errors name the line."""
+    lists: dict[str, NBest] = {}
+    for number, line in enumerate(lines(path), start=1):
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        if not line.strip():
+            continue
+        try:
+            for name, text, score in _from_json(line) if line.startswith("{") else _from_text(line):
+                found = lists.setdefault(name, NBest(name))
+                if not isinstance(text, str) or not text.split():
+                    raise AccordError("expected words in a hypothesis, found none")
+                if score is None:
+                    if found.reference not in (None, text):
+                        raise AccordError(f"expected one reference of '{name}', found another")
+                    found.reference = text
+                else:
+                    found.texts.append(text)
+                    found.scores.append(score)
+        except ValueError as error:
+            raise AccordError(f"{path}, line {number}: {error}") from None
+    without = next((found.id for found in lists.values() if not found.texts), None)
+    if without is not None or not lists:
+        where = f"'{without}' has" if lists else "there is"
+        raise AccordError(f"{path}: expected hypotheses, but {where} none")
+    return list(lists.values())
+
+
+def write_nbest(path: Path, lists: Iterable[NBest]) -> None:
+    """Lists as JSON lines."""
+    with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
+        for found in lists:
+            scored = zip(found.texts, found.scores, strict=True)
+            hypotheses = [{"text": text, "score": score} for text, score in scored]
+            line = {"id": found.id, "reference": found.reference, "hypotheses": hypotheses}
+            print(json.dumps(line, ensure_ascii=False), file=file)
+
+
+def _from_text(line: str) -> Iterator[tuple[str, str, float | None]]:
+    name, *fields = (part.strip() for part in line.split("|||"))
+    if not name or len(fields) < 2:
+        raise AccordError(f"expected ID ||| HYPOTHESIS ||| SCORE, found {line!r}")
+    text, *scores = fields
+    yield name, text, None if scores == [REFERENCE] else _sum(" ".join(scores).split())
+
+
+def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
+    try:
+        content = parse_line(line)
+        name, hypotheses = str(content["id"]), content["hypotheses"]
+        pairs = [(each["text"], [each["score"]]) for each in hypotheses]
+    except ValueError as error:
+        raise AccordError(f"expected JSON, but {error}") from None
+    except (KeyError, TypeError) as missing:
+        expected = 'expected {"id", "hypotheses": [{"text", "score"}, …]}'
+        raise AccordError(f"{expected}, but {missing} is missing or wrong") from None
+    yield from ((name, text, _sum(scores)) for text, scores in pairs)
+    if content.get("reference") is not None:
+        yield name, content["reference"], None
+
+
+def _sum(scores: list) -> float:
+    try:
+        total = sum(float(score) for score in scores)
+    except (TypeError, ValueError, OverflowError):
+        total = math.nan
+    if not scores or not math.isfinite(total):
+        found = " ".join(map(str, scores)) or "nothing"
+        raise AccordError(f"expected finite numbers as scores, or '{REFERENCE}'; found {found}")
+    return total
+
+
+class Arc(NamedTuple):
+    """A word between two nodes, none for an arc that is silent, and its score: a logarithm."""
+
+    start: int
+    end: int
+    word: str
+    score: float
+
+
+class Lattice(NamedTuple):
+    """Node 0 is the first, and arcs lead to nodes of greater numbers: `ends` have final scores."""
+
+    id: str
+    arcs: tuple[Arc, ...]
+    ends: dict[int, float]
+
+    def nbest(self, size: int, reference: str | None = None) -> NBest:
+        """The paths of different words with the greatest sums of scores, found exactly.
+
+        What is among the best at a node has a beginning that is among the best where it begins;
+        one more is kept there, as the path without words, which is none at the end, may be one.
+        """
+        leaving = defaultdict(list)
+        for arc in self.arcs:
+            leaving[arc.start].append(arc)
+        reached: dict[int, dict[str, float]] = defaultdict(dict, {0: {"": 0.0}})
+        for node in sorted({arc.start for arc in self.arcs}):
+            for words, score in best(reached[node].items(), size + 1):
+                for arc in leaving[node]:
+                    _keep(reached[arc.end], f"{words} {arc.word}".strip(), score + arc.score)
+        whole: dict[str, float] = {}
+        for node, final in self.ends.items():
+            for words, score in reached[node].items():
+                if words:
+                    _keep(whole, words, score + final)
+        if not whole:
+            raise AccordError(f"'{self.id}': expected a path with words from node 0 to an end")
+        texts, scores = zip(*best(whole.items(), size), strict=True)
+        return NBest(self.id, list(texts), list(scores), reference)
+
+
+def best(scored: Iterable[tuple[str, float]], size: int) -> list[tuple[str, float]]:
+    """The `size` best by score, the best first; equals in the order of the words."""
+    return heapq.nsmallest(size, scored, key=lambda each: (-each[1], each[0]))
+
+
+def _keep(found: dict[str, float], words: str, score: float) -> None:
+    found[words] = max(score, found.get(words, score))
+
+
+# In units in which log p, or the number of words, varies as much as the recogniser's score does.
+MODEL_WEIGHTS = np.concatenate([[0], np.geomspace(0.02, 50, 60)])
+WORD_WEIGHTS = np.concatenate([[0], *np.outer(np.geomspace(0.05, 20, 15), [1, -1])])
+
+
+@dataclass(frozen=True)
+class Weights:
+    model: float  # α
+    word: float  # β: what each word adds
+
+    def totals(self, terms: "Terms") -> np.ndarray:
+        """The total score of each hypothesis."""
+        return terms.score + self.model * terms.log_p + self.word * terms.words
+
+    def best(self, terms: "Terms") -> np.ndarray:
+        """The position of the best hypothesis of each list."""
+        return self.totals(terms).argmax(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of a ranking, a row for each list, padded with scores of −inf."""
+
+    score: np.ndarray
+    log_p: np.ndarray
+    words: np.ndarray
+    unknown: Sequence[str]  # words without probability; their lists stay as they are
+
+    @classmethod
+    def of(cls, lists: Sequence[NBest], scorer: Scorer, backward: Scorer | None = None) -> "Terms":
+        """Of a model; with a backward model beside it, log p is the mean of both."""
+        if backward is not None:
+            one, other = cls.of(lists, scorer), cls.of(lists, backward)
+            unknown = sorted({*one.unknown, *other.unknown})
+            return replace(one, log_p=(one.log_p + other.log_p) / 2, unknown=unknown)
+        read = scorer.read(text for found in lists for text in found.texts)
+        words = [[*islice(read, len(found.texts))] for found in lists]
+        unknown = [_unknown(of_list, scorer) for of_list in words]
+        known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]
+        log_p = iter(scorer.log_p([*chain.from_iterable(known)]).tolist() if known else [])
+        shape = len(lists), max(len(found.texts) for found in lists)
+        score, model, length = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
+        for row, (found, missing) in enumerate(zip(lists, unknown, strict=True)):
+            count = len(found.texts)
+            score[row, :count] = found.scores
+            if not missing:
+                model[row, :count] = [next(log_p) for _ in range(count)]
+                length[row, :count] = [len(each) for each in words[row]]
+        return cls(score, model, length, sorted(set().union(*unknown)))
+
+
+def _unknown(hypotheses: Sequence[Sequence[str]], scorer: Scorer) -> set[str]:
+    if scorer.is_open:
+        return set()
+    return {word for words in hypotheses for word in words if word not in scorer.vocabulary.known}
+
+
+def tuned(lists: Sequence[NBest], terms: Terms) -> Weights:
+    """The weights with the fewest word errors; among equals the lightest."""
+    errors = np.zeros(terms.score.shape)
+    for row, found in enumerate(lists):
+        errors[row, : len(found.texts)] = [
+            distance(text.split(), _reference(found)) for text in found.texts
+        ]
+    rows = np.arange(len(lists))
+    unit = _spread(terms.score)
+    grid = [
+        Weights(model * unit / _spread(terms.log_p), word * unit / _spread(terms.words))
+        for model in MODEL_WEIGHTS
+        for word in WORD_WEIGHTS
+    ]
+    return min(grid, key=lambda weights: errors[rows, weights.best(terms)].sum())
+
+
+def _spread(values: np.ndarray) -> float:
+    """How much values vary within lists, 1 if not at all."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    varies = np.nanmean(np.nanstd(finite, axis=1))
+    return float(varies) if varies > 0 else 1.0
+
+
+def error_rate(lists: Sequence[NBest], chosen: Sequence[int]) -> float:
+    """Word errors of the chosen hypotheses by words of the references."""
+    references = [_reference(found) for found in lists]
+    wrong = sum(
+        distance(found.texts[at].split(), reference)
+        for found, at, reference in zip(lists, chosen, references, strict=True)
+    )
+    return wrong / sum(map(len, references))
+
+
+@dataclass(frozen=True)
+class RankMeasures:
+    """How a ranking places the best hypothesis of each list, that with the fewest word errors.
+
+    Of hypotheses with equally few errors the first in the ranking counts. Ranks begin at 1.
+    """
+
+    first: float  # share of lists whose best hypothesis is ranked first
+    reciprocal: float  # mean of 1 / rank
+    rank: float  # mean rank
+    sentences: float  # share of lists whose first hypothesis has a word error
+
+    @classmethod
+    def of(cls, lists: Sequence[NBest], totals: np.ndarray) -> "RankMeasures":
+        """Of the total scores of all hypotheses, a row for each list, padded with −inf."""
+        ranks, wrong = [], []
+        for found, row in zip(lists, totals, strict=True):
+            reference = _reference(found)
+            errors = np.array([distance(text.split(), reference) for text in found.texts])
+            ranked = errors[np.argsort(-row[: len(errors)], kind="stable")]
+            ranks.append(1 + int(np.argmin(ranked)))
+            wrong.append(ranked[0] > 0)
+        at = np.array(ranks)
+        return cls(*(float(np.mean(each)) for each in (at == 1, 1 / at, at, wrong)))
+
+
+def oracle(lists: Sequence[NBest]) -> list[int]:
+    """The position of the hypothesis with the fewest word errors in each list."""
+    return [
+        int(np.argmin([distance(text.split(), _reference(found)) for text in found.texts]))
+        for found in lists
+    ]
+
+
+def _reference(found: NBest) -> list[str]:
+    if found.reference is None:
+        raise AccordError(f"'{found.id}' has no reference: expected one for every list")
+    return found.reference.split()
+
+
+def distance(words: Sequence[str], reference: Sequence[str]) -> int:
+    """The fewest insertions, deletions and substitutions from one to the other (Levenshtein)."""
+    row = list(range(len(reference) + 1))
+    for word in words:
+        diagonal, row[0] = row[0], row[0] + 1
+        for at, other in enumerate(reference, start=1):
+            cost = min(row[at] + 1, row[at - 1] + 1, diagonal + (word != other))
+            diagonal, row[at] = row[at], cost
+    return row[-1]
+
+
+UNSEEN = 0.01  # occurrences per million words: the least that Lexique counts
+MILLION = 1e6
+COST = 6.0  # nats: about one word in 400 is mistyped
+LETTERS = "abcdefghijklmnopqrstuvwxyzàâçéèêëîïôùûü"
+WORD = re.compile(r"[^\W\d_][\w'-]*")
+
+
+class Channel:
+    """Makes lattices from sentences; with a vocabulary, only its words occur."""
+
+    def __init__(
+        self,
+        homophones: Homophones,
+        spelling: bool = False,
+        vocabulary: Container[str] | None = None,
+    ):
+        self.homophones = homophones
+        self.spelling = spelling
+        self.vocabulary = homophones if vocabulary is None else vocabulary
+
+    def lattice(self, name: str, words: Sequence[str]) -> Lattice:
+        """The lattice of all words that may have been heard; odd nodes are inside a word."""
+        arcs = []
+        for place, word in enumerate(words):
+            start, middle, end = 2 * place, 2 * place + 1, 2 * place + 2
+            arcs.append(self._arc(start, end, word))
+            for other, cost in self._heard(word).items():
+                arcs.append(self._arc(start, end, other, cost))
+            for elided, other in self.homophones.parted(word):
+                if elided in self.vocabulary and other in self.vocabulary:
+                    arcs += [self._arc(start, middle, elided), self._arc(middle, end, other)]
+            for other in self.homophones.joined(word, *words[place + 1 : place + 2] or [""]):
+                if other in self.vocabulary:
+                    arcs.append(self._arc(start, end + 2, other))
+        return Lattice(name, tuple(dict.fromkeys(arcs)), {2 * len(words): 0.0})
+
+    def _heard(self, word: str) -> dict[str, float]:
+        """The other words that a word may become, and their costs."""
+        typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
+        heard = typed | dict.fromkeys(self.homophones.sounding_like(word), 0.0)
+        return {other: cost for other, cost in heard.items() if other in self.vocabulary}
+
+    def typed(self, word: str) -> Iterator[str]:
+        """The words at one edit from a word: a letter added, dropped, replaced or swapped."""
+        if not WORD.fullmatch(word):
+            return
+        for at in range(len(word) + 1):
+            before, letter, after = word[:at], word[at : at + 1], word[at + 1 :]
+            edits = [before + new + letter + after for new in LETTERS]
+            if letter:
+                edits += [before + new + after for new in ("", *LETTERS)]
+                edits.append(before + after[:1] + letter + after[1:])
+            yield from (other for other in edits if other in self.homophones and other != word)
+
+    def _arc(self, start: int, end: int, word: str, cost: float = 0.0) -> Arc:
+        frequency = max(self.homophones.count(word), UNSEEN) / MILLION
+        return Arc(start, end, word, math.log(frequency) - cost)
+
 
 SILENT = "<eps>"
 
@@ -31,13 +408,13 @@ def read_kaldi_lattices(path: Path) -> list[Lattice]:
     """The lattices of a file, in order; errors name the line."""
     numbered = enumerate((line.removeprefix("\ufeff").split() for line in lines(path)), start=1)
     blocks = groupby(numbered, key=lambda line: bool(line[1]))  # blank lines stand between them
-    found = [_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
+    found = [_kaldi_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
     if not found:
         raise AccordError(f"{path}: expected lattices, but there is none")
     return found
 
 
-def _lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
+def _kaldi_lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
     """A lattice from the numbered lines between two blank lines."""
     arcs, ends = [], {}
     (number, name), *rest = block
@@ -48,7 +425,7 @@ def _lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
             if len(fields) < 3:
                 ends[_node(fields[0])] = -_cost(fields[1:])
             else:
-                arcs.append(_arc(*_expect(fields, 3, 4, "START END WORD COSTS")))
+                arcs.append(_kaldi_arc(*_expect(fields, 3, 4, "START END WORD COSTS")))
         lattice = Lattice(*name, tuple(arcs), ends)
         lattice.nbest(1)  # or an error: there must be a path
     except ValueError as error:
@@ -63,7 +440,7 @@ def kaldi_text_of(lattice: Lattice) -> str:
     return "\n".join([lattice.id, *arcs, *ends, "", ""])
 
 
-def _arc(start: str, end: str, word: str, *cost: str) -> Arc:
+def _kaldi_arc(start: str, end: str, word: str, *cost: str) -> Arc:
     arc = Arc(_node(start), _node(end), "" if word == SILENT else word, -_cost(cost))
     if arc.start >= arc.end:
         raise AccordError(f"expected an arc to a later node, found {start} to {end}")
@@ -106,34 +483,314 @@ def read_lists(path: Path) -> list[NBest]:
     """The n-best lists of a file, or the best paths of its lattices."""
     if not is_lattice_file(path):
         return read_nbest(path)
-    said = _said(path)
-    references = dict(map(_reference, lines(said))) if said.is_file() else {}
+    said = _references_of(path)
+    references = dict(map(_id_and_words, lines(said))) if said.is_file() else {}
     return [found.nbest(SIZE, references.get(found.id)) for found in read_lattices(path)]
 
 
 def read_lattices(path: Path) -> list[Lattice]:
-    is_htk = kind(path) == HTK or htk.is_slf(path)
-    return htk.read_lattices(path) if is_htk else read_kaldi_lattices(path)
+    is_htk = kind(path) == HTK or is_slf(path)
+    return read_slf(path) if is_htk else read_kaldi_lattices(path)
 
 
 def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
     """Write lattices, and the references to a file beside them."""
-    text_of = htk.text_of if kind(path) == HTK else kaldi_text_of
+    text_of = slf_text_of if kind(path) == HTK else kaldi_text_of
     with ExitStack() as open_files:
         file, texts = (
-            open_files.enter_context(TextIOWrapper(open_bytes(each, "wb"), "utf-8", newline="\n"))
-            for each in [open_files.enter_context(whole(each)) for each in (path, _said(path))]
+            open_files.enter_context(TextIOWrapper(open_bytes(target, "wb"), "utf-8", newline="\n"))
+            for target in [
+                open_files.enter_context(whole(place)) for place in (path, _references_of(path))
+            ]
         )
         for lattice, reference in lattices:
             file.write(text_of(lattice))
             print(lattice.id, reference, file=texts)
 
 
-def _said(path: Path) -> Path:
+def _references_of(path: Path) -> Path:
     plain = path.with_suffix("") if path.suffix in OPENERS else path
     return plain.with_suffix(".txt")
 
 
-def _reference(line: str) -> tuple[str, str]:
+def _id_and_words(line: str) -> tuple[str, str]:
     name, _, words = line.strip().partition(" ")
     return name, words
+
+
+NULL = "!NULL"
+HTK_SILENT = {NULL, "!SENT_START", "!SENT_END", "<s>", "</s>"}  # nodes that are no words
+
+SHORT = {
+    **{"UTTERANCE": "U", "SUBLAT": "S", "NODES": "N", "LINKS": "L"},
+    **{"START": "S", "END": "E", "WORD": "W", "acoustic": "a", "language": "l", "ngram": "n"},
+}
+VALUE = r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?!["'])(?:\\.|[^\s\\])+)(?=\s|$)"""
+FIELD = re.compile(rf"(\w+)={VALUE}\s*", re.ASCII)
+ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+TO_ESCAPE = re.compile(r"^[\"']|[\\\s\x00-\x1f\x7f]", re.ASCII)
+
+
+def fields_of(line: str) -> dict[str, str]:
+    """The values of a line by their short names; it ends where a `#` begins a comment."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(line) and line[at] != "#":
+        field = FIELD.match(line, at)
+        if field is None:
+            raise AccordError(f"expected NAME=VALUE, found {line[at : at + 40]!r}")
+        name = SHORT.get(field[1], field[1])
+        if name in found:
+            raise AccordError(f"expected {name}= once in a line")
+        found[name] = _plain(field[2])
+        at = field.end()
+    return found
+
+
+def escaped(value: str) -> str:
+    """As it stands in a field."""
+    return TO_ESCAPE.sub(lambda found: f"\\{ord(found[0]):03o}", value)
+
+
+def number_of(name: str, value: str) -> float:
+    try:
+        number = math.nan if "_" in value else float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise AccordError(f"expected a finite number, found {name}={value[:40]}")
+    return number
+
+
+def whole_number_of(name: str, fields: dict[str, str]) -> int:
+    value = fields.get(name, "nothing")
+    if not value.isdecimal() or len(value) > 18:
+        raise AccordError(f"expected {name}= and a whole number, found {value[:40]}")
+    return int(value)
+
+
+def _plain(value: str) -> str:
+    """Without quotes and escapes, and with single blanks."""
+    inside = value[1:-1] if value[0] in "\"'" else value
+    try:
+        plain = ESCAPE.sub(_meant, inside.encode()).decode()
+    except ValueError:
+        raise AccordError(f"expected bytes of UTF-8, found {value[:40]!r}") from None
+    return " ".join(plain.split())
+
+
+def _meant(escape: re.Match[bytes]) -> bytes:
+    return bytes([int(escape[1], 8)]) if len(escape[1]) == 3 else escape[1]
+
+
+SCALES = {"a": "acscale", "l": "lmscale", "n": "ngscale", "r": "prscale"}
+HEADER = re.compile(r"(VERSION|V|UTTERANCE|U|NODES|N|LINKS|L|base|dir|vocab|hmms|lmname|\w+scale)=")
+BODY = re.compile(r"[IJ]=")
+
+
+def is_slf(path: Path) -> bool:
+    """Whether the first line of a file that says something is of this form's header."""
+    return bool(HEADER.match(next((line for _, line in _telling(path)), "")))
+
+
+def read_slf(path: Path) -> list[Lattice]:
+    """The lattices of a file, in order; errors name the line.
+
+    One without a name has the file's, and its number if it is not the first.
+    """
+    blocks: list[list[tuple[int, str]]] = []
+    was_body = True
+    for number, line in _telling(path):
+        is_body = bool(BODY.match(line))
+        if not blocks or (was_body and not is_body):
+            blocks.append([])
+        blocks[-1].append((number, line))
+        was_body = is_body
+    if not blocks:
+        raise AccordError(f"{path}: expected lattices, but there is none")
+    return [_slf_lattice(path, place, block) for place, block in enumerate(blocks, start=1)]
+
+
+def _telling(path: Path) -> Iterator[tuple[int, str]]:
+    """The numbered lines that are neither blank nor comments."""
+    for number, line in enumerate(lines(path), start=1):
+        line = line.removeprefix("\ufeff").strip(" \t\r\n\f\v")
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def _slf_lattice(path: Path, place: int, block: list[tuple[int, str]]) -> Lattice:
+    read, number = _Read(), block[0][0]
+    name = path.name.partition(".")[0] + f"-{place}" * (place > 1)
+    try:
+        for at, line in block:
+            number = at
+            read.line(fields_of(line))
+        lattice = read.lattice(name)
+        lattice.nbest(1)  # or an error: there must be a path
+    except ValueError as error:
+        raise AccordError(f"{path}, line {number}: {error}") from None
+    return lattice
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The label of a node or a link: a word, "" if it is silent, and scores in nats."""
+
+    word: str | None = None  # not said here
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class _Read:
+    """A lattice as far as it was read."""
+
+    header: dict[str, str] = field(default_factory=dict)
+    nodes: dict[int, _Label] = field(default_factory=dict)
+    links: dict[int, tuple[int, int, _Label]] = field(default_factory=dict)
+
+    def line(self, fields: dict[str, str]) -> None:
+        first = next(iter(fields))
+        if first == "I":
+            if "L" in fields:
+                raise AccordError(f"expected no sub-lattice, found L={fields['L']}")
+            self.nodes[self._new(fields, "I", "N", self.nodes)] = self._label(fields)
+        elif first == "J":
+            number = self._new(fields, "J", "L", self.links)
+            start, end = (self._below(fields, name, "N") for name in "SE")
+            self.links[number] = start, end, self._label(fields)
+        else:
+            self._read_header(fields)
+
+    def _read_header(self, fields: dict[str, str]) -> None:
+        if "S" in fields:
+            raise AccordError(f"expected no sub-lattice, found SUBLAT={fields['S']}")
+        if fields.get("dir", "f") != "f":
+            raise AccordError(f"expected dir=f, found dir={fields['dir']}")
+        for name in {"base", "wdpenalty", *SCALES.values()} & fields.keys():
+            number_of(name, fields[name])
+        self.header |= fields
+
+    def _new(self, fields: dict[str, str], name: str, size: str, known: Container[int]) -> int:
+        number = self._below(fields, name, size)
+        if number in known:
+            raise AccordError(f"expected {name}={number} once")
+        return number
+
+    def _below(self, fields: dict[str, str], name: str, size: str) -> int:
+        number, count = whole_number_of(name, fields), whole_number_of(size, self.header)
+        if number >= count:
+            raise AccordError(f"expected {name} below {size}={count}, found {number}")
+        return number
+
+    def _setting(self, name: str, default: float = 1.0) -> float:
+        return float(self.header.get(name, default))
+
+    def _label(self, fields: dict[str, str]) -> _Label:
+        if fields.get("W") == "":
+            raise AccordError("expected a word, found blanks alone")
+        scores = {
+            name: self._setting(scale) * self._nats(name, fields[name])
+            for name, scale in SCALES.items()
+            if name in fields
+        }
+        word = fields.get("W")
+        return _Label("" if word in HTK_SILENT else word, scores)
+
+    def _nats(self, name: str, text: str) -> float:
+        """A score in nats, by the base of the header; HTK writes 1 for e."""
+        base, value = self._setting("base"), number_of(name, text)
+        if base < 0 or (base == 0 and value <= 0):
+            expected = "a probability above 0" if base == 0 else "a base of 0 or more"
+            raise AccordError(f"expected {expected}, found base={base:g} and {name}={text}")
+        if base == 0:
+            return math.log(value)
+        return value if base == 1 else value * math.log(base)
+
+    def lattice(self, name: str) -> Lattice:
+        """The whole, its nodes numbered in the order in which paths meet them."""
+        links = [self.links[number] for number in sorted(self.links)]
+        nodes = {node for link in links for node in link[:2]}
+        self._check_size("L", "links", len(links))
+        self._check_size("N", "nodes with links", len(nodes))
+        if self.nodes:
+            self._check_size("N", "lines of nodes", len(self.nodes))
+        first = _only(nodes - {end for _, end, _ in links}, "leads to")
+        last = _only(nodes - {start for start, _, _ in links}, "leaves")
+        if self.nodes.get(first, _Label()).word:
+            links.append((-1, first, _Label()))
+        place = _order(links)
+        arcs = tuple(
+            Arc(place[start], place[end], *self._said_at(end, label)) for start, end, label in links
+        )
+        return Lattice(self.header.get("U") or name, arcs, {place[last]: 0.0})
+
+    def _check_size(self, size: str, what: str, found: int) -> None:
+        if found != whole_number_of(size, self.header):
+            raise AccordError(f"expected {size}={self.header[size]} {what}, found {found}")
+
+    def _said_at(self, end: int, label: _Label) -> tuple[str, float]:
+        """The word and score of a link; its last node may complete them."""
+        node = self.nodes.get(end, _Label())
+        if node.word and label.word not in (None, node.word):
+            raise AccordError(f"expected the word of node {end}, {node.word}, found {label.word}")
+        word = node.word or label.word or ""
+        score = sum((node.scores | label.scores).values())
+        score += self._setting("wdpenalty", 0.0) if word else 0.0
+        if not math.isfinite(score):
+            raise AccordError(f"expected finite scores, found {score} with {word or 'no word'}")
+        return word, score
+
+
+def _only(nodes: set[int], what: str) -> int:
+    if len(nodes) != 1:
+        raise AccordError(f"expected one node that no link {what}, found {len(nodes)}")
+    return nodes.pop()
+
+
+def _order(links: list[tuple[int, int, _Label]]) -> dict[int, int]:
+    before = defaultdict(set)
+    for start, end, _ in links:
+        before[end].add(start)
+    try:
+        order = TopologicalSorter(before).static_order()
+        return {node: place for place, node in enumerate(order)}
+    except CycleError:
+        raise AccordError("expected links that lead on, found a loop") from None
+
+
+def slf_text_of(lattice: Lattice) -> str:
+    """A lattice as a file has it; HTK knows one end, to which a silent link leads from each."""
+    last = 1 + max([*lattice.ends, *(arc.end for arc in lattice.arcs)])
+    ends = (Arc(node, last, "", score) for node, score in lattice.ends.items())
+    arcs = _on_paths([*lattice.arcs, *ends], last)
+    number = {node: n for n, node in enumerate(sorted({node for arc in arcs for node in arc[:2]}))}
+    words, links = [NULL] * len(number), []
+    for arc in arcs:
+        start, end = number[arc.start], number[arc.end]
+        if arc.word:
+            links.append(f"S={len(words)} E={end}")
+            end = len(words)
+            words.append(_slf_word(arc.word))
+        links.append(f"S={start} E={end} a={arc.score}")
+    header = ["VERSION=1.0", f"UTTERANCE={escaped(lattice.id)}", f"N={len(words)} L={len(links)}"]
+    nodes = (f"I={n} W={word}" for n, word in enumerate(words))
+    return "\n".join([*header, *nodes, *(f"J={n} {link}" for n, link in enumerate(links)), ""])
+
+
+def _slf_word(word: str) -> str:
+    if word in HTK_SILENT:
+        raise AccordError(f"'{word}' is no word in HTK's lattices: expected no such word")
+    return escaped(word)
+
+
+def _on_paths(arcs: list[Arc], last: int) -> list[Arc]:
+    """Those between the first node and the last."""
+    reached, leading = {0}, {last}
+    for arc in sorted(arcs, key=lambda arc: arc.start):
+        if arc.start in reached:
+            reached.add(arc.end)
+    for arc in sorted(arcs, key=lambda arc: -arc.end):
+        if arc.end in leading:
+            leading.add(arc.start)
+    return [arc for arc in arcs if arc.start in reached and arc.end in leading]

@@ -1,7 +1,7 @@
 """Models that follow a text: unigram cache, nearest neighbours (kNN-LM), dynamic evaluation."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,13 @@ from accord.errors import AccordError
 from accord.models.data import END, Sentences, State, detached
 from accord.models.inference.interface import with_others
 from accord.models.inference.torch_model import TorchModel
+from accord.models.mixture import chunks
 from accord.models.model import LanguageModel
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.messages import say, track
+from accord.pipeline.model.network import load_inference, load_trained
+from accord.pipeline.study.combine import Candidates
+from accord.pipeline.study.scored_models import Scored
 
 
 class Cache:
@@ -181,3 +187,57 @@ class Dynamic:
 
     def parameter_count(self) -> int:
         return self.network.parameter_count()
+
+
+HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
+# Of neighbours, in mean distances to the nearest one: how large states are depends on the network.
+TEMPERATURES = (0.05, 0.1, 0.2, 0.4, 0.8)
+
+
+def of_cache(model: Scored) -> Candidates:
+    """Caches of recent words, with several half-lives."""
+    texts = {split: model.distinguished(split) for split in model.splits}
+
+    def of(half_life: int) -> Callable[[str], np.ndarray]:
+        return lambda split: Cache(model.words, half_life).score(texts[split])
+
+    return {f"cache, half-life {each} words": of(each) for each in HALF_LIVES}
+
+
+def of_neighbours(model: Scored) -> Candidates:
+    """The words after a network's nearest states in its training text; nearer ones count more."""
+    network = load_trained(model.opened)
+    if not model.opened.reads_words or not isinstance(network, LanguageModel):
+        raise AccordError(
+            f"--neighbours: expected a network over words, whose states can be compared; "
+            f"'{model.name}' has no states of words: it is made of n-grams or of subwords"
+        )
+    text = model.sentences("train")
+    say(f"{model.name} reads its training text, {len(text.ids):,} words")
+    known = Neighbours(network, text)
+    followed = {split: _followed(known, model.sentences(split), split) for split in model.splits}
+    words = {split: model.distinguished(split).ids for split in model.splits}
+    nearest = followed["valid"].distances[:, 0].mean()
+
+    def of(temperature: float) -> Callable[[str], np.ndarray]:
+        return lambda split: followed[split].log_p(words[split], temperature * nearest)
+
+    return {f"neighbours of {model.name}, temperature {each}": of(each) for each in TEMPERATURES}
+
+
+def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
+    pieces = [*chunks(text)]
+    found = [known.after(each) for each in track(pieces, f"pieces of {split}", len(pieces))]
+    return Neighbourhood(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
+    """The model with weights that follow the text which it scores (dynamic evaluation)."""
+    loaded = load_inference(scorer.parts)
+    if not isinstance(loaded, TorchModel):
+        raise AccordError(
+            f"--dynamic: expected a network over words that reads forwards, got "
+            f"{type(loaded).__name__}"
+        )
+    scorer.model = Dynamic(loaded.network, rate, back)
+    return scorer

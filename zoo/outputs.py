@@ -1,24 +1,33 @@
-"""Class-based, SOUL tree, sampled softmax, NCE, sampled expectations of features."""
+"""Outputs of the field: trees of classes, samples, experts, features of the whole prefix."""
 
-from collections.abc import Callable
-from typing import Annotated, Literal, Unpack
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Unpack
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.errors import AccordError
+from accord.models.background import Background, ClassTerms, Unigram, required, split_terms
 from accord.models.common.checks import check_words
-from accord.models.common.registry import about
+from accord.models.common.registry import Choice, Registry, about, parted
 from accord.models.common.schema import Range
+from accord.models.data import NO_WORD, Sentences, preceding
 from accord.models.log_linear import (
+    Described,
+    Gate,
     LogLinear,
     OutputContext,
     ScoredSignatures,
     SignatureTerms,
+    Temperature,
     log_share,
 )
+from accord.models.phi import Features
 from accord.models.softmax import (
     SignatureOutput,
     Softmax,
@@ -337,3 +346,516 @@ def sampled_expectations(
     )
     layer.register_buffer("noise", torch.from_numpy(mass / mass.sum()), persistent=False)
     return layer
+
+
+# Which words an expert feature is of: classes that are made from Φ.
+EXPERTS = Registry("expert", "accord.experts")
+
+
+class Naming(Protocol):
+    """The interface of experts."""
+
+    def contexts(self, sentences: Sentences) -> np.ndarray: ...
+
+    def named(self, kept: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+class Copy:
+    """The feature is 1 for the last words of the sentence so far."""
+
+    def __init__(
+        self,
+        features: Features,
+        *,
+        reach: Annotated[int, Range(ge=1), "words back"] = 20,
+    ):
+        self.reach = reach
+
+    def contexts(self, sentences: Sentences) -> np.ndarray:
+        return preceding(sentences, self.reach, NO_WORD)
+
+    def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
+        return kept, torch.ones_like(kept, dtype=torch.float32)
+
+
+@dataclass(frozen=True)
+class NamedWords(ScoredSignatures):
+    """Signatures and, after them, the words that the context names, each a class of its own.
+
+    A named word leaves its signature. All else is as for signatures.
+    """
+
+    named: Tensor = field(kw_only=True)  # (N × P), −1 where fewer are; P = C − S
+
+    def classes(self, words: Tensor) -> Tensor:
+        classes, signatures = self.signature[words], self.logits.shape[1] - self.named.shape[1]
+        for number, named in enumerate(self.named.T, start=signatures):
+            classes = torch.where(words == named.unsqueeze(1), number, classes)
+        return classes
+
+
+def naming(
+    scored: ScoredSignatures, words: Tensor, log_mass: Tensor, evidence: Tensor
+) -> NamedWords:
+    """Give words classes of their own, with the expert feature's term in their scores (N × P)."""
+    words = _once(words)
+    signature = scored.signature[words.clamp(min=0)]
+    log_mass = log_mass.masked_fill(words < 0, -torch.inf)
+    of_signatures = scored.log_mass.expand(len(words), -1)
+    share = log_share(log_mass, of_signatures.gather(1, signature))
+    taken = torch.zeros_like(of_signatures, dtype=share.dtype)
+    left = torch.log1p(-taken.scatter_add(1, signature, share.exp()).clamp(max=1))
+    scores = scored.logits.gather(1, signature) + share.to(scored.logits.dtype) + evidence
+    return NamedWords(
+        log_mass=torch.cat([of_signatures + left, log_mass], dim=1),
+        logits=torch.cat([scored.logits + left.to(scored.logits.dtype), scores], dim=1),
+        signature=scored.signature,
+        rows=scored.rows,
+        named=words,
+    )
+
+
+def _once(words: Tensor) -> Tensor:
+    """Count a word once that a context names twice, with its first value."""
+    same = words.unsqueeze(2) == words.unsqueeze(1)
+    return words.masked_fill(same.tril(-1).any(dim=2), -1)
+
+
+class ExpertLogLinear(LogLinear):
+    """A log-linear layer with one more feature, whose weight a_e = w·h_t is not over 1/T."""
+
+    background: "ExpertBackground"
+
+    def __init__(
+        self, features: Features, background: Background, size: int, *, expert: Naming, **settings
+    ):
+        super().__init__(features, ExpertBackground(features, background, expert), size, **settings)
+        self.expert_weight = nn.Parameter(torch.zeros(1, self.width))
+
+    def score_signatures(
+        self, h: Tensor, context: Tensor | None, terms: SignatureTerms | None = None
+    ) -> NamedWords:
+        """Score the signatures, and each word that the expert names."""
+        words, values = self.background.named(context)
+        check_words("the expert's words", words, len(self.signature), least=-1)
+        evidence = h @ self.expert_weight.T * values
+        log_mass = self.background.log_mass_of(words.clamp(min=0), context)
+        return naming(super().score_signatures(h, context, terms), words, log_mass, evidence)
+
+    def adaptor(self, h: Tensor) -> Tensor:
+        """Return one weight per feature, the expert's last: (N × F + 1)."""
+        return torch.cat([super().adaptor(h), h @ self.expert_weight.T], dim=1)
+
+    def context_terms(self, h: Tensor, context: Tensor | None) -> list[dict[int, float]]:
+        words, values = self.background.named(context)
+        nats = (h @ self.expert_weight.T).double() * values
+        rows = zip(words.tolist(), nats.tolist(), strict=True)
+        # A word that is named twice has its first value.
+        return [dict(zip(reversed(ids), reversed(terms), strict=True)) for ids, terms in rows]
+
+
+class ExpertBackground(Background):
+    """b(K, x) as it is; a context is that of b and, after it, that of the expert."""
+
+    def __init__(self, features: Features, background: Background, expert: Naming):
+        super().__init__(features)
+        self.background, self.expert = background, expert
+        nothing = Sentences(np.zeros(1, np.int64), np.ones(1, np.int64))
+        self.width = expert.contexts(nothing).shape[1]
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        own, kept = (
+            self.background.contexts(sentences, training),
+            self.expert.contexts(sentences),
+        )
+        return np.column_stack(
+            [own, kept.astype(np.float64 if own.dtype.kind == "f" else own.dtype)]
+        )
+
+    def named(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The words that each context names, and the expert feature's values (both N × P)."""
+        return self.expert.named(self.kept(context))
+
+    def kept(self, context: Tensor | None) -> Tensor:
+        """What the expert keeps of each context: (N × n)."""
+        context = required(context)
+        return context[:, context.shape[1] - self.width :].long()
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        return self.background.class_terms(self._own(context), split)
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        return self.background.log_mass_of(words, self._own(context))
+
+    def word_masses(self) -> np.ndarray:
+        return self.background.word_masses()
+
+    def check_features(self, features: Features) -> None:
+        self.background.check_features(features)
+
+    @property
+    def size(self) -> int:
+        return self.background.size
+
+    def _own(self, context: Tensor | None) -> Tensor | None:
+        return None if context is None else context[:, : context.shape[1] - self.width]
+
+
+@about(log_linear=True)
+def expert(
+    given: OutputContext,
+    *,
+    expert: Annotated[Choice, EXPERTS, "which words these are"] = "copy",
+    background_gate: Gate = False,
+    temperature: Temperature = False,
+) -> ExpertLogLinear:
+    """A log-linear output with one more feature, of the words that the context names."""
+    return given.log_linear(
+        ExpertLogLinear,
+        expert=EXPERTS.make(expert, given.features),
+        background_gate=background_gate,
+        temperature=temperature,
+    )
+
+
+KEPT = 1 << 25  # numbers, of the states that were met last
+NOTHING: frozenset[str] = frozenset()
+
+# Functions φ(K, x) of a prefix and a word. A file of your own is `FILE.py:FUNCTION`.
+PREFIX_FEATURES = Registry("feature of the prefix", "accord.prefix_features")
+
+
+@dataclass(frozen=True, eq=False)
+class WordSeen:
+    """A word as a feature sees it: `word["Gender"]` is the set of its genders, {"Fem", "Masc"}.
+
+    A candidate that stands for several words of one signature has no form: "".
+    """
+
+    form: str
+    values: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> frozenset[str]:
+        return self.values.get(name, NOTHING)
+
+
+Numbers = dict[str, float]
+
+
+class PrefixStates:
+    """The states of prefixes by number, and the features of all signatures in each of them."""
+
+    def __init__(self, features: Features, described: Described, function: Callable):
+        self.features, self.described = features, described
+        self.function = function
+        self.remember: Callable[[Sequence[WordSeen]], Hashable] = (
+            _beside(function, "remember") or tuple
+        )
+        self.read: Callable[[Sequence[WordSeen]], Numbers] = _beside(function, "read") or (
+            lambda prefix: {}
+        )
+        self.word = lru_cache(maxsize=None)(self._word)
+        members, ends = features.members
+        single = {int(s): int(members[ends[s]]) for s in np.flatnonzero(np.diff(ends) == 1)}
+        self.candidates = [
+            WordSeen(described.forms[single[s]] if s in single else "", self._values(s))
+            for s in range(features.signature_count)
+        ]
+        self.names = [*self.function([], self.candidates[0])]
+        self.read_names = [*self.read([])]
+        self.numbers: dict[Hashable, int] = {}
+        self.prefixes: list[tuple[WordSeen, ...]] = []  # the first that led to each state
+        self.others: dict[int, tuple[WordSeen, ...]] = {}  # a second one, if there is one
+        of_state = len(self.candidates) * len(self.names)
+        self.table = lru_cache(maxsize=max(1, KEPT // of_state))(self._table)
+        self.psi = lru_cache(maxsize=None)(self._psi)
+
+    def contexts(self, sentences: Sentences) -> np.ndarray:
+        """The number of the state before each word: (N × 1)."""
+        found, ids = [], sentences.ids.tolist()
+        for start, length in zip(sentences.starts, sentences.lengths, strict=True):
+            prefix: list[WordSeen] = []
+            for position in range(start, start + length):
+                found.append(self._number(prefix))
+                prefix.append(self.word(ids[position]))
+        return np.array(found, np.int64).reshape(-1, 1)
+
+    def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """No word is set apart from its signature."""
+        return kept[:, :0], kept[:, :0].float()
+
+    def _number(self, prefix: list[WordSeen]) -> int:
+        state = self.remember(prefix)
+        number = self.numbers.setdefault(state, len(self.numbers))
+        if number == len(self.prefixes):
+            self.prefixes.append(tuple(prefix))
+        elif number not in self.others and tuple(prefix) != self.prefixes[number]:
+            self.others[number] = tuple(prefix)
+        return number
+
+    def _table(self, number: int) -> np.ndarray:
+        """φ(K, ·) in a state: (S × F'). Two prefixes that led to the state must agree on it."""
+        table = self._numbers_after(self.prefixes[number])
+        if number in self.others and not np.array_equal(
+            table, self._numbers_after(self.others[number])
+        ):
+            shown = [
+                " ".join(word.form for word in prefix) or "(nothing)"
+                for prefix in (self.prefixes[number], self.others[number])
+            ]
+            raise AccordError(
+                f"remember: expected equal features in equal states; they differ after "
+                f"'{shown[0]}' and '{shown[1]}', which are one state"
+            )
+        return table
+
+    def _numbers_after(self, prefix: tuple[WordSeen, ...]) -> np.ndarray:
+        rows = [
+            _in_order(self.function(prefix, word), self.names, "features")
+            for word in self.candidates
+        ]
+        return np.array(rows, np.float32).reshape(len(self.candidates), len(self.names))
+
+    def _psi(self, number: int) -> list[float]:
+        return _in_order(self.read(self.prefixes[number]), self.read_names, "read")
+
+    def _word(self, word: int) -> WordSeen:
+        return WordSeen(
+            self.described.forms[word], self._values(int(self.features.signature[word]))
+        )
+
+    def _values(self, signature: int) -> dict[str, frozenset[str]]:
+        """What Φ says of a signature: `Gender=Fem` and `Gender=Masc` are two values of Gender."""
+        start, end = self.features.indptr[signature : signature + 2]
+        found: dict[str, set[str]] = {}
+        for feature in self.features.indices[start:end].tolist():
+            name, _, value = self.described.names[feature].partition("=")
+            if value and "×" not in value:
+                found.setdefault(name, set()).add(value)
+        return {name: frozenset(values) for name, values in found.items()}
+
+
+def _beside(function: Callable, name: str) -> Callable | None:
+    """What a function of features brings along, with the same settings."""
+    if not isinstance(function, partial):
+        return getattr(function, name, None)
+    found = getattr(function.func, name, None)
+    return found and partial(found, **function.keywords)
+
+
+def _in_order(numbers: Any, names: Sequence[str], where: str) -> list[float]:
+    if not isinstance(numbers, dict) or numbers.keys() != {*names}:
+        raise AccordError(
+            f"{where}: expected a number for each of {', '.join(names)}, as before the first "
+            f"word; found {numbers!r:.200}"
+        )
+    return [float(numbers[name]) for name in names]
+
+
+class PrefixLogLinear(LogLinear):
+    """A log-linear layer with features φ(K, x), each with a weight that the network chooses."""
+
+    background: ExpertBackground
+
+    def __init__(
+        self,
+        features: Features,
+        background: Background,
+        size: int,
+        *,
+        prefixes: PrefixStates,
+        **settings: Any,
+    ):
+        super().__init__(
+            features, ExpertBackground(features, background, prefixes), size, **settings
+        )
+        self.prefixes = prefixes
+        self.prefix_weight = nn.Parameter(torch.zeros(len(prefixes.names), self.width))
+        self.prefix_bias = nn.Parameter(torch.zeros(len(prefixes.names)))
+        self.read_weight = nn.Parameter(
+            torch.zeros(features.feature_count, len(prefixes.read_names))
+        )
+
+    def score_signatures(
+        self, h: Tensor, context: Tensor | None, terms: SignatureTerms | None = None
+    ) -> ScoredSignatures:
+        """Score the signatures with a'_t·φ(K, s)."""
+        scored = super().score_signatures(h, context, terms)
+        return replace(scored, logits=scored.logits + self.prefix_scores(h, context))
+
+    def prefix_scores(self, h: Tensor, context: Tensor | None) -> Tensor:
+        """a'_t·φ(K, s) + φ_s·U·ψ(K) of every signature: (N × S). States that are equal share φ."""
+        numbers, at = self.background.kept(context).squeeze(1).unique(return_inverse=True)
+        a = self.scaled(nn.functional.linear(h, self.prefix_weight, self.prefix_bias))
+        order = at.argsort()
+        rows = a[order].split(at.bincount(minlength=len(numbers)).tolist())
+        scores = [
+            of_state @ torch.from_numpy(self.prefixes.table(number)).to(a).T
+            for of_state, number in zip(rows, numbers.tolist(), strict=True)
+        ]
+        found = torch.cat(scores)[order.argsort()]
+        if not self.prefixes.read_names:
+            return found
+        psi = a.new_tensor([self.prefixes.psi(number) for number in numbers.tolist()])
+        return found + self.scaled(psi[at] @ self.product(self.read_weight).T)
+
+    def adaptor(self, h: Tensor) -> Tensor:
+        """One weight per feature, those of the prefix last: (N × F + F')."""
+        of_prefix = nn.functional.linear(h, self.prefix_weight, self.prefix_bias)
+        return torch.cat([super().adaptor(h), self.scaled(of_prefix)], dim=1)
+
+    def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        """log b(K, x), and what the prefix adds to it: explanations show both as one term."""
+        asked = self.signature[words.view(len(words), -1)]
+        added = self.prefix_scores(h, context).gather(1, asked).view_as(words)
+        return super().log_background_of(h, words, context) + added
+
+
+class WordByWord(Background):
+    """The same b(K, x) for a Φ of which every word is a signature of its own."""
+
+    words: Tensor  # of each signature (V)
+
+    def __init__(self, features: Features, whole: Background):
+        super().__init__(features)
+        self.whole = whole
+        words = torch.from_numpy(np.argsort(features.signature))
+        self.register_buffer("words", words, persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        return self.whole.contexts(sentences, training)
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self.whole.log_mass_of(None, context)[..., self.words]
+        if not split:
+            return log_mass, None
+        prior = torch.from_numpy(self.word_masses()).to(log_mass)[self.words]
+        return split_terms(log_mass, (prior / prior.sum()).log().expand_as(log_mass))
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        return self.whole.log_mass_of(words, context)
+
+    def word_masses(self) -> np.ndarray:
+        return self.whole.word_masses()
+
+    @property
+    def size(self) -> int:
+        return self.whole.size
+
+
+@about(log_linear=True)
+def prefix_features(
+    given: OutputContext,
+    *,
+    features: Annotated[
+        Choice, PREFIX_FEATURES, "a function of a prefix and a word; your own is FILE.py:FUNCTION"
+    ] = "agreement",
+    exact: Annotated[
+        bool,
+        "calls it for every word, not for each signature; for functions that read forms",
+    ] = False,
+    background_gate: Gate = False,
+    temperature: Temperature = False,
+) -> PrefixLogLinear:
+    """A log-linear output with features of the whole prefix and the candidate word."""
+    if given.described is None:
+        raise AccordError("output: prefix-features expects words; a model of subwords has none")
+    kind, settings = parted(PREFIX_FEATURES.choose(features))
+    if exact:  # each word by itself, so that the function sees every form
+        phi = given.features.split_by(np.arange(given.features.vocabulary_size))
+        background = given.background
+        by_word = (
+            Unigram(phi, background.word_masses())
+            if isinstance(background, Unigram)
+            else WordByWord(phi, background)
+        )
+        given = replace(given, features=phi, background=by_word)
+    function = partial(PREFIX_FEATURES[kind], **settings)
+    return given.log_linear(
+        PrefixLogLinear,
+        prefixes=PrefixStates(given.features, given.described(), function),
+        background_gate=background_gate,
+        temperature=temperature,
+    )
+
+
+AGREEING = ("ADJ", "AUX", "DET", "NOUN", "PRON", "VERB")  # parts of speech that agree
+CATEGORIES = ("Gender", "Number")
+
+
+def last_nominal(prefix: Sequence[WordSeen]) -> WordSeen | None:
+    """The last noun or determiner of a prefix."""
+    return next((word for word in reversed(prefix) if word["pos"] & {"NOUN", "DET"}), None)
+
+
+def agreement(prefix: Sequence[WordSeen], word: WordSeen) -> Numbers:
+    """A word agrees with the last noun or determiner in gender and number, however far it is."""
+    last = last_nominal(prefix)
+    found = {}
+    for name in CATEGORIES:
+        theirs = last[name] if last else NOTHING
+        shared, decided = bool(theirs & word[name]), bool(theirs and word[name])
+        for pos in AGREEING:
+            said = pos in word["pos"]
+            found[f"{pos} agrees in {name}"] = float(said and shared)
+            found[f"{pos} clashes in {name}"] = float(said and decided and not shared)
+    return found
+
+
+def _agreement_state(prefix: Sequence[WordSeen]) -> Hashable:
+    last = last_nominal(prefix)
+    return last and tuple(last[name] for name in CATEGORIES)
+
+
+# A function has no such attribute for mypy, here and below.
+agreement.remember = _agreement_state  # type: ignore[attr-defined]
+
+
+@cache
+def _facts(table: str) -> dict[str, str]:
+    """Key and number of each line of a table, parted by a tab."""
+    facts = {}
+    for number, line in enumerate(Path(table).read_text(encoding="utf-8").splitlines(), start=1):
+        key, tab, value = line.partition("\t")
+        if not tab:
+            raise AccordError(f"{table}, line {number}: expected a key, a tab and a number")
+        facts[key] = value
+    return facts
+
+
+def knowledge(
+    prefix: Sequence[WordSeen],
+    word: WordSeen,
+    *,
+    table: Annotated[str, "a word and its number on each line, parted by a tab"] = "facts.tsv",
+) -> Numbers:
+    """The paper's expert φ_e: 1 if a word is no number, or the number that a table gives.
+
+    The table is asked for the last word of the prefix that it has.
+    """
+    is_number = "NUM" in word["pos"] or word.form.isdigit()
+    return {"expert": float(not is_number or word.form == _given(prefix, table=table))}
+
+
+def _given(prefix: Sequence[WordSeen], *, table: str) -> str | None:
+    facts = _facts(table)
+    return next((facts[each.form] for each in reversed(prefix) if each.form in facts), None)
+
+
+knowledge.remember = _given  # type: ignore[attr-defined]
+
+
+PLACES = 8  # that are told apart; all later ones are one
+
+
+def position(prefix: Sequence[WordSeen], word: WordSeen) -> Numbers:
+    """How many words are before: a weight for each part of speech at each of the first places."""
+    place = min(len(prefix), PLACES)
+    return {
+        f"{pos} at {number}": float(number == place and pos in word["pos"])
+        for number in range(PLACES + 1)
+        for pos in (*AGREEING, "ADP", "PROPN", "PUNCT")
+    }
+
+
+position.remember = lambda prefix: min(len(prefix), PLACES)  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ RECIPES = {
 # Encoders that drop units otherwise than a recurrent one does, and have no weights to drop.
 RECIPES |= {
     name: replace(RECIPES["stream"], encoder=name, weight_dropout=0.0, epochs=2)
-    for name in ("transformer", "reservoir", "lstm-window")
+    for name in ("transformer", "lstm-window")
 }
 # Fewer documents than some processes, which validation must not cut. The weights stay the same.
 RECIPES["documents"] = replace(RECIPES["stream"], text="documents", epochs=1, learning_rate=1e-12)

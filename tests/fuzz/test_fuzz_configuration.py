@@ -129,7 +129,7 @@ LAUGHS = "a: &a [x]\n" + "".join(
         (LAUGHS + "train: *j", "unknown section 'a'"),
         (
             "train: {encoder: " + "[" * 50 + "]" * 50 + "}",
-            "hierarchical, jordan",
+            "elman, gru",
         ),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.zoo.wfst import PHI
+from accord.zoo.ngrams import PHI
 
 
 class Automaton:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from accord.zoo.nbest import Arc, Lattice
+from accord.zoo.lattices import Arc, Lattice
 
 NODES = 5
 SCORES = st.integers(-40, 40).map(lambda eighths: eighths / 8)  # whose sums are exact

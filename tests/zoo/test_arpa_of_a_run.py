@@ -9,7 +9,7 @@ import accord
 from accord import export
 from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.study.scored_models import find
-from accord.zoo.arpa import read_arpa
+from accord.zoo.ngrams import read_arpa
 
 
 def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):

@@ -13,7 +13,7 @@ from accord.models.inference import next_word
 from accord.models.inference.generation import LONGEST, written_text
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
-from accord.zoo.ngram_conversion import own_ngrams
+from accord.zoo.ngrams import own_ngrams
 
 TEXT = random_sentences(count=60)
 

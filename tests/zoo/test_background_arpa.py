@@ -6,7 +6,7 @@ import torch
 from log_linear_cases import random_features
 
 from accord.models.data import Sentences
-from accord.zoo.arpa import ArpaBackground, load, prepare
+from accord.zoo.ngrams import ArpaBackground, load, prepare
 
 # As KenLM writes one: 1-grams with <unk>; a word that the vocabulary lacks; an n-gram with <unk>.
 FILE = """

@@ -15,7 +15,7 @@ from accord.pipeline.config.configuration import load_config
 from accord.pipeline.correct.candidates import Prior
 from accord.pipeline.correct.correct import Corrector
 from accord.pipeline.model.find import one
-from accord.zoo.nbest import NBest, RankMeasures, Terms, Weights, read_nbest
+from accord.zoo.lattices import NBest, RankMeasures, Terms, Weights, read_nbest
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from accord.lexicon.homophones import Homophones, Spoken
 from accord.pipeline.cli.main import app
-from accord.zoo.lattices import read_lists
-from accord.zoo.nbest import COST, Channel, read_nbest
+from accord.zoo.lattices import COST, Channel, read_lists, read_nbest
 
 SOUNDS = [
     *(Spoken("la", "la", "la", 100.0), Spoken("là", "là", "la", 10.0)),

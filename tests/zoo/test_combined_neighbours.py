@@ -8,7 +8,7 @@ import pytest
 import accord
 from accord.pipeline.study import combine
 from accord.pipeline.study.scored_models import find
-from accord.zoo.parts import of_neighbours
+from accord.zoo.memory import of_neighbours
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from log_linear_cases import (
 
 from accord.models.background import Uniform, Unigram
 from accord.models.data import NO_WORD
-from accord.zoo.expert import ExpertLogLinear
+from accord.zoo.outputs import ExpertLogLinear
 
 
 class Expert:

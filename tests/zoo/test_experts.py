@@ -15,7 +15,7 @@ from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.train import Trainer
-from accord.zoo.expert import EXPERTS
+from accord.zoo.outputs import EXPERTS
 
 TEXT = sentences(20)
 COPY = {"kind": "copy", "reach": 3}

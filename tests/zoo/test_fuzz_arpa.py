@@ -10,7 +10,7 @@ from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
 from accord.models.background import NGrams
-from accord.zoo.arpa import read_arpa, write_arpa
+from accord.zoo.ngrams import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "été"]
 ARPA = """\

@@ -10,8 +10,7 @@ from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
 from accord.pipeline.evaluation.suites import Line, read_lines, read_suite
-from accord.zoo.lattices import read_lists
-from accord.zoo.nbest import NBest, read_nbest
+from accord.zoo.lattices import NBest, read_lists, read_nbest
 
 WORDS = st.lists(st.text("aàbcéêœ'-.!|", min_size=1, max_size=6), min_size=1, max_size=5)
 SUITES = {

@@ -14,7 +14,7 @@ from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.zoo.gradient_free import evolve, fit_readout, moments, solve
+from accord.zoo.learning import evolve, fit_readout, moments, solve
 
 UNTIED = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="elman", hidden=32)
 PHI = Features.one_hot(WORDS)

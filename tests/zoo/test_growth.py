@@ -6,7 +6,7 @@ from query_cases import scored
 from training_cases import log_linear, model, sentences
 
 from accord.models.recipe import Recipe
-from accord.zoo.gradient_free import widen
+from accord.zoo.learning import widen
 
 TEXT = sentences()
 

@@ -13,8 +13,8 @@ from accord.models.data import END, Sentences
 from accord.models.inference.torch_model import TorchBackground
 from accord.models.ngrams import count
 from accord.models.parts import HISTORIES, SMOOTHINGS
-from accord.zoo.histories import GROUPS, HistoryTree, best_sides, kinds
-from accord.zoo.smoothing import witten_bell
+from accord.zoo.backgrounds import GROUPS, HistoryTree, best_sides, kinds
+from accord.zoo.ngrams import witten_bell
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=90)

@@ -9,9 +9,16 @@ from lattice_cases import LATTICES
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.zoo.htk import SILENT, fields_of, text_of
-from accord.zoo.lattices import read_lattices, read_lists, write_lattices
-from accord.zoo.nbest import Arc, Lattice
+from accord.zoo.lattices import (
+    HTK_SILENT,
+    Arc,
+    Lattice,
+    fields_of,
+    read_lattices,
+    read_lists,
+    slf_text_of,
+    write_lattices,
+)
 
 # A word, then a choice, and a link that says nothing.
 ON_LINKS = """VERSION=1.0
@@ -75,7 +82,7 @@ def test_what_is_written_is_read(ending, lattices, tmp_path_factory):
 
 @given(LATTICES)
 def test_the_tools_of_htk_find_one_word_one_start_and_one_end(lattice):
-    lines = [fields_of(line) for line in text_of(lattice).splitlines()]
+    lines = [fields_of(line) for line in slf_text_of(lattice).splitlines()]
     nodes = {each["I"] for each in lines if "I" in each}
     links = [each for each in lines if "J" in each]
     assert not any("W" in link for link in links)
@@ -83,7 +90,7 @@ def test_the_tools_of_htk_find_one_word_one_start_and_one_end(lattice):
     assert len(nodes - {link["S"] for link in links}) == 1
 
 
-WORDS = st.text(min_size=1).filter(lambda word: word.split() == [word] and word not in SILENT)
+WORDS = st.text(min_size=1).filter(lambda word: word.split() == [word] and word not in HTK_SILENT)
 
 
 @given(word=WORDS, name=WORDS)

@@ -7,8 +7,7 @@ from lattice_cases import LATTICES, every_path
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.zoo.lattices import read_lattices, read_lists, write_lattices
-from accord.zoo.nbest import Arc, Lattice
+from accord.zoo.lattices import Arc, Lattice, read_lattices, read_lists, write_lattices
 
 
 @given(LATTICES, st.integers(1, 8))

@@ -11,7 +11,7 @@ from accord.models.background import kneser_ney
 from accord.models.data import Sentences
 from accord.models.ngrams import count
 from accord.models.parts import SMOOTHINGS
-from accord.zoo.arpa import read_arpa, write_arpa
+from accord.zoo.ngrams import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

@@ -11,8 +11,8 @@ from ngram_cases import WORDS, as_lists, random_sentences
 from query_cases import distributions, scored
 
 from accord.models.data import END, Sentences
-from accord.zoo import wfst
-from accord.zoo.wfst import directions, state_automaton, write_wfst
+from accord.zoo import ngrams
+from accord.zoo.ngrams import directions, state_automaton, write_wfst
 
 TEXT = random_sentences(count=60)  # in which two words never occur
 OTHER = random_sentences(seed=7, count=60, words=WORDS)
@@ -37,7 +37,7 @@ def nearest(model, text: Sentences, centres: np.ndarray) -> np.ndarray:
 @pytest.fixture(params=[2, 5, 100], autouse=True)
 def listed(request, monkeypatch) -> int:
     """Few words or all: a state that lists all of them never fails."""
-    monkeypatch.setattr(wfst, "LISTED", request.param)
+    monkeypatch.setattr(ngrams, "LISTED", request.param)
     return request.param
 
 
@@ -106,7 +106,7 @@ def test_it_goes_where_the_network_mostly_goes(listed):
 
 
 def test_with_a_state_for_each_beginning_it_is_the_network(monkeypatch):
-    monkeypatch.setattr(wfst, "LISTED", WORDS)
+    monkeypatch.setattr(ngrams, "LISTED", WORDS)
     model = network()
     centres = np.unique(rows_of(model, TEXT).round(5), axis=0)
     automaton = state_automaton(model, TEXT, centres, WORDS)

@@ -12,8 +12,8 @@ from accord.models.common.registry import PLUGINS, trust_files
 from accord.models.data import Sentences
 from accord.models.log_linear import Described
 from accord.models.parts import OUTPUTS
-from accord.zoo import prefix
-from accord.zoo.prefix import PREFIX_FEATURES, PrefixLogLinear, PrefixStates, WordSeen
+from accord.zoo import outputs
+from accord.zoo.outputs import PREFIX_FEATURES, PrefixLogLinear, PrefixStates, WordSeen
 
 FORMS = ["</s>", "la", "le", "les", "fille", "garçon", "belle", "beau", "belles", "."]
 NAMES = [
@@ -87,7 +87,7 @@ def of(row):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("function", [mean_length, prefix.agreement, prefix.position])
+@pytest.mark.parametrize("function", [mean_length, outputs.agreement, outputs.position])
 def test_p_sums_to_one_and_is_that_of_the_definition(function, exact):
     layer, h = layer_of(function, exact), random_states(len(TEXT.ids))
     context = torch.from_numpy(layer.background.contexts(TEXT))
@@ -114,13 +114,13 @@ def test_the_gradient_is_expected_minus_observed_features_of_the_prefix():
 
 def test_agreement_looks_at_the_last_noun_or_determiner_however_far():
     la, belle, beau, stop = (WordSeen(FORMS[i], of(ROWS[i])) for i in (1, 6, 7, 9))
-    assert prefix.agreement([la, stop, stop], belle)["ADJ agrees in Gender"] == 1
-    assert prefix.agreement([la, stop, stop], beau)["ADJ clashes in Gender"] == 1
-    assert not any(prefix.agreement([], belle).values())
+    assert outputs.agreement([la, stop, stop], belle)["ADJ agrees in Gender"] == 1
+    assert outputs.agreement([la, stop, stop], beau)["ADJ clashes in Gender"] == 1
+    assert not any(outputs.agreement([], belle).values())
 
 
 def test_equal_states_share_the_calls_and_must_share_the_features():
-    layer = layer_of(prefix.agreement)
+    layer = layer_of(outputs.agreement)
     numbers = layer.background.contexts(TEXT)
     assert len({*numbers.ravel()}) == 4  # nothing, la or fille, le or garçon, les
 
@@ -138,12 +138,12 @@ def test_the_expert_is_one_but_for_numbers_that_the_table_does_not_give(tmp_path
     table = tmp_path / "facts.tsv"
     table.write_text("camille\t37\nléa\t12\n", encoding="utf-8")
     words = [WordSeen(form) for form in ("camille", "a", "37", "12", "ans")]
-    values = [prefix.knowledge(words[:2], word, table=str(table))["expert"] for word in words]
+    values = [outputs.knowledge(words[:2], word, table=str(table))["expert"] for word in words]
     assert values == [1, 1, 1, 0, 1]  # φ_e(K, x) = 1 if x is no number, or the one that is known
-    assert prefix.knowledge(words[1:2], words[2], table=str(table)) == {"expert": 0}
+    assert outputs.knowledge(words[1:2], words[2], table=str(table)) == {"expert": 0}
     features = sparse(np.eye(5))
     names = [f"form={word.form}" for word in words]
-    function = partial(prefix.knowledge, table=str(table))
+    function = partial(outputs.knowledge, table=str(table))
     states = PrefixStates(features, Described([w.form for w in words], names), function)
     numbers = states.contexts(Sentences(np.array([0, 1, 2, 1, 3]), np.array([3, 2])))
     assert numbers.ravel().tolist() == [0, 1, 1, 0, 0]  # nobody is known yet, or camille

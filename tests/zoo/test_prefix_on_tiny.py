@@ -12,7 +12,7 @@ from accord.models.log_linear import Described, OutputContext
 from accord.models.parts import OUTPUTS
 from accord.pipeline.data.encoded import read_text
 from accord.pipeline.model.network import load_trained
-from accord.zoo.prefix import PREFIX_FEATURES
+from accord.zoo.outputs import PREFIX_FEATURES
 
 MODEL_PAGE = Path(__file__).parents[2] / "docs" / "model.md"
 

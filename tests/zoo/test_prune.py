@@ -8,8 +8,7 @@ from ngram_cases import WORDS, random_sentences
 from accord.models.background import NGrams, kneser_ney
 from accord.models.data import END
 from accord.models.ngrams import count
-from accord.zoo.arpa import read_arpa, write_arpa
-from accord.zoo.ngram_conversion import Chosen, _lost, backed_off, pruned
+from accord.zoo.ngrams import Chosen, _lost, backed_off, pruned, read_arpa, write_arpa
 
 TEXT = random_sentences(count=200)
 MODEL = kneser_ney(count(TEXT, 4, WORDS), np.full(WORDS, 1 / WORDS))

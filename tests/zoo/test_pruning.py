@@ -4,7 +4,7 @@ import pytest
 import torch
 from training_cases import model
 
-from accord.zoo.gradient_free import prune
+from accord.zoo.learning import prune
 
 
 def test_the_smallest_weights_of_each_matrix_become_zeros_and_biases_stay():

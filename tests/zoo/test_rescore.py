@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.zoo.nbest import (
+from accord.zoo.lattices import (
     Terms,
     Weights,
     distance,

@@ -7,7 +7,7 @@ from ngram_cases import WORDS, as_lists, random_sentences
 
 from accord.models.data import END
 from accord.models.ngrams import count
-from accord.zoo.smoothing import _likeliest, add_alpha
+from accord.zoo.ngrams import _likeliest, add_alpha
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 

@@ -23,6 +23,11 @@ SMALL = {
 }
 
 
+@pytest.mark.parametrize("preset", ["ngrams", "peers", "survey"])
+def test_a_preset_with_systems_of_the_zoo_is_valid(preset):
+    assert load_config(preset).name == preset
+
+
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory) -> Path:
     """The preset over the text of `tiny`."""

@@ -7,8 +7,7 @@ from ngram_cases import WORDS, as_lists, random_sentences
 
 from accord.models.background import NGrams, kneser_ney
 from accord.models.ngrams import count
-from accord.zoo.ngram_conversion import pruned
-from accord.zoo.wfst import PHI, ngram_automaton, write_wfst
+from accord.zoo.ngrams import PHI, ngram_automaton, pruned, write_wfst
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 TEXT, OTHER = random_sentences(count=150), random_sentences(seed=7, count=60, words=WORDS)

@@ -9,8 +9,7 @@ from ngram_cases import WORDS, random_sentences
 
 from accord.models.background import kneser_ney
 from accord.models.ngrams import count
-from accord.zoo.arpa import write_arpa
-from accord.zoo.wfst import ngram_automaton, write_wfst
+from accord.zoo.ngrams import ngram_automaton, write_arpa, write_wfst
 
 
 def write_automaton(model, forms, path) -> None:

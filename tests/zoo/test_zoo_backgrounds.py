@@ -10,7 +10,7 @@ from accord.models.common.registry import parted
 from accord.models.phi import Features
 from accord.pipeline.config.sections import BackgroundParams
 from accord.pipeline.data.encoded import read_text
-from accord.zoo.parts import labelled, prepare_characters, prepare_topics
+from accord.zoo.backgrounds import labelled, prepare_characters, prepare_topics
 
 FORMS = ["</s>", "le", "juge", "match"]
 MASS = np.array([0.4, 0.3, 0.2, 0.1])

@@ -198,11 +198,10 @@ def test_matrices_are_in_int8_only_if_validation_bears_it(
             "analyse.protocol": "closed",
             "featurise.templates": ["form"],
             "featurise.forms": None,
-            "encode.classes": 8,
-            "train.output": "classes",
+            "train.output": "softmax",
         },
     ],
-    ids=["n-grams", "subwords", "classes"],
+    ids=["n-grams", "subwords", "softmax"],
 )
 def test_every_kind_of_model_can_be_rounded(changes, tmp_path):
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

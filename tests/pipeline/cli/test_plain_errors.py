@@ -56,7 +56,7 @@ def test_an_error_of_the_program_itself_is_not_told_as_a_mistake_of_the_user(tmp
         for words in (["index", "fille"], ["--verbose", "index", "fille"])
     )
     assert (asked.returncode, verbosely.returncode) == (1, 1)
-    fault, hint = asked.stderr.splitlines()
+    *_, fault, hint = asked.stderr.splitlines()
     assert fault == "error: KeyError: 'fille'"
     assert hint.startswith("This is a fault of Accord: `accord --verbose")
     assert "Traceback" in verbosely.stderr and "{}[word]" in verbosely.stderr

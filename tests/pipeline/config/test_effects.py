@@ -21,7 +21,7 @@ def test_ngrams_and_a_pretrained_model_are_not_both_the_background():
     assert load_config("tiny", [overrides[0], "background.kind=uniform"])
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", ENCODERS.parts())
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("tied", [True, False])
 def test_a_width_that_no_layer_has_is_said_and_is_no_other_model(name, layers, tied, capsys):

@@ -23,7 +23,6 @@ COMMANDS = (
     ["vectors", "fille"],
     ["expect", "les …"],
     ["surprisal", str(ROOT / "tests" / "data" / "phrases.txt")],
-    ["rescore", str(ROOT / "tests" / "data" / "test.nbest.jsonl")],
     ["agree", "--suite"],
 )
 

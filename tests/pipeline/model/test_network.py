@@ -14,8 +14,8 @@ from accord.pipeline.model.folder import ModelFolder, read_config
 from accord.pipeline.model.network import build, load_inference, load_trained
 
 SMALL = {"embedding": 8, "hidden": 16, "layers": 2}
-ENCODERS = ("lstm", "gru", "elman", "irnn", "jordan", "scrn", "window", "transformer", "reservoir")
-OUTPUTS = ["softmax", "self-normalised", "adaptive", "sampled", "noise-contrastive", "background"]
+ENCODERS = ("lstm", "gru", "elman", "irnn", "window", "lstm-window", "transformer")
+OUTPUTS = ["softmax", "self-normalised", "adaptive", "background"]
 RECIPES = [
     *({"encoder": name} for name in ENCODERS),
     *({"output": name} for name in OUTPUTS),

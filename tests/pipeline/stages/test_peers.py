@@ -32,10 +32,9 @@ models:
   letters:
     encode: {merges: 0}
     train: {tied: false}
-  classes:
+  adaptive:
     featurise: {templates: [form], forms: null}
-    encode: {classes: 10}
-    train: {output: classes}
+    train: {output: adaptive}
   n-grams:
     featurise: {templates: [form], forms: null}
     background: {kind: ngram}
@@ -54,7 +53,7 @@ def finished(tmp_path_factory, slow):
 def test_their_figures_have_the_same_denominators(finished):
     scores = scores_of(finished.folder)
     test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
-    assert set(test.index) == {"words", "pieces", "letters", "classes", "n-grams"}
+    assert set(test.index) == {"words", "pieces", "letters", "adaptive", "n-grams"}
     for counted in ("words", "sentences"):
         assert test[counted].nunique() == 1
     nats = test["nats per word"] * (test["words"] + test["sentences"])
@@ -168,7 +167,7 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
     assert log_p[0] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("model", ["classes", "n-grams"])
+@pytest.mark.parametrize("model", ["adaptive", "n-grams"])
 def test_a_model_that_is_no_sum_over_features_generates(finished, model):
     scorer = accord.load(finished.folder, model)
     assert not scorer.model.is_sum

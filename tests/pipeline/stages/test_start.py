@@ -314,10 +314,3 @@ def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, 
     assert here.score(NEW) == there.score(NEW)
     again = go_on(mine, exported, tmp_path / "again", **{"corpus.source": text})
     assert again.artefacts["mine", "train"]
-
-
-def test_an_adapted_model_is_written_as_ngrams(mine, start, text, tmp_path):
-    run = go_on(mine, start, tmp_path / "runs", "evaluate", **{"corpus.source": text})
-    for name, samples in (("own.arpa", None), ("drawn.arpa", 20)):
-        file = accord.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
-        assert accord.load(file).score("la fille dort .")[0].log_p < 0
