@@ -179,7 +179,7 @@ class Request(NamedTuple):
     folder: Callable[[str], Path]  # a source's name → the folder with its data
     lowercase: bool = False  # match without regard to case
     strict: bool = False  # stop at the first bad row
-    before: tuple[Lexicon, ...] = ()  # the lexicons earlier in the chain
+    earlier: tuple[Lexicon, ...] = ()  # lexicons of the chain
 
 
 AGREEING = ("Gender", "Number", "Person")

@@ -22,10 +22,10 @@ from accord.lexicon.analysis import Analysis, Lexicon, LexiconError, Request, ab
 # Name → module:object, imported at its first use. Each object makes a lexicon from a Request.
 BUILT_IN = {
     "closed": "accord.lexicon.closed:closed",
-    "lefff": "accord.lexicon.ladl:lefff",
-    "dela": "accord.lexicon.ladl:dela",
-    "lexique": "accord.lexicon.lexique:lexique",
-    "unimorph": "accord.lexicon.unimorph:unimorph",
+    "lefff": "accord.lexicon.dictionaries:lefff",
+    "dela": "accord.lexicon.dictionaries:dela",
+    "lexique": "accord.lexicon.dictionaries:lexique",
+    "unimorph": "accord.lexicon.dictionaries:unimorph",
     "guesser": "accord.lexicon.guesser:guesser",
     "gsd-lexicon": "accord.lexicon.tables:gsd",
     "gsd-contracted": "accord.lexicon.tables:gsd_contracted",

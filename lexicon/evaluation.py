@@ -4,15 +4,15 @@ Guessers are tested on forms of lemmas that they were not trained on, and on wor
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pkgutil import resolve_name
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
 
 import numpy as np
 import pandas as pd
 
+from accord.errors import AccordError
 from accord.lexicon.analysis import Analysis, Lexicon, absent, agrees, everything
-from accord.lexicon.guesser import OPEN
+from accord.lexicon.guesser import OPEN, learned_guesser
 
 
 def features(lexicon: Lexicon) -> list[str]:
@@ -56,38 +56,22 @@ def gaps(lexicon: Lexicon, words: pd.DataFrame, most: int) -> pd.DataFrame:
     return unknown.sort_values(["count", "form"], ascending=[False, True]).head(most)
 
 
-# Each learns only from rows of form, lemma, upos and feats. They are imported when needed, because
-# the LSTM needs torch.
-LEARNERS = {
-    "guesser": "accord.lexicon.guesser:learned_guesser",
-    "guesser-lstm": "accord.lexicon.guesser_lstm:learned_lstm_guesser",
-}
+Learner = Callable[[pd.DataFrame, str], Lexicon]  # from rows of form, lemma, upos, feats; licence
+GROUP = "accord.guessers"
 LEAST = 0.001  # that a share counts as, so that an omission from a guess has a finite cost
 
 
-@dataclass(frozen=True)
-class GuesserFigures:
-    """Shares of forms guessed right: the likeliest value is one of the form's true ones.
-
-    A whole analysis is right if it has the part of speech of a true one and contradicts none of its
-    features. Treebanks and lexicons do not give words the same features.
-    """
-
-    forms: int
-    pos: float
-    analysis: float
-    among_three: float  # whether one of the three likeliest analyses is right
-    nats: float  # −log of the share of a true analysis, the mean over those of a form
-    gender: float
-    gender_of_nouns: float
-    number: float
-    tense: float
-    mood: float
-    person: float
+def learners(names: Sequence[str]) -> dict[str, Learner]:
+    """Return the kinds of guesser of these names: Accord's own, or of an entry point."""
+    points = entry_points(group=GROUP)
+    known = ["guesser", *points.names]
+    if unknown := [name for name in names if name not in known]:
+        raise AccordError(f"--guesser: expected some of {', '.join(known)}, got {unknown[0]!r}")
+    return {name: learned_guesser if name == "guesser" else points[name].load() for name in names}
 
 
 def compare_guessers(
-    names: Sequence[str], training: pd.DataFrame, tests: Mapping[str, pd.DataFrame]
+    learners: Mapping[str, Learner], training: pd.DataFrame, tests: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return figures of guessers that learn from the same rows and are tested on the same words.
 
@@ -95,16 +79,15 @@ def compare_guessers(
     second.
     """
     table = []
-    for name in names:
-        learned = resolve_name(LEARNERS[name])
+    for name, learn in learners.items():
         start = time.process_time()
-        guesser = learned(training, "")
+        guesser = learn(training, "")
         seconds = time.process_time() - start
         for words, rows in tests.items():
             start = time.process_time()
             guessed = guesser.lookup(rows["form"].unique().astype(object))
             per_second = rows["word"].nunique() / (time.process_time() - start)
-            row = {"words": words, "guesser": name, **vars(figures(rows, guessed))}
+            row = {"words": words, "guesser": name, **figures(rows, guessed)}
             table.append(row | {"seconds": seconds, "per_second": per_second})
     return pd.DataFrame(table).sort_values("words", kind="stable", ignore_index=True)
 
@@ -137,16 +120,22 @@ def _numbered(rows: pd.DataFrame) -> pd.DataFrame:
 JUDGED = ("Gender", "Number", "Tense", "Mood", "Person")
 
 
-def figures(true: pd.DataFrame, guessed: pd.DataFrame) -> GuesserFigures:
-    """Return the figures of the guesses at the test words."""
+def figures(true: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, float]:
+    """Return the shares of forms guessed right: the likeliest value is one of the form's true ones.
+
+    A whole analysis is right if it has the part of speech of a true one and contradicts none of its
+    features. Treebanks and lexicons do not give words the same features.
+    """
     nouns = true[true["upos"] == "NOUN"], guessed[guessed["upos"] == "NOUN"]
-    return GuesserFigures(
-        forms=true["word"].nunique(),
-        pos=right(true, guessed, "upos").mean(),
-        gender_of_nouns=right_feature(*nouns, "Gender"),
+    gender, *others = ((name.lower(), right_feature(true, guessed, name)) for name in JUDGED)
+    return {
+        "forms": true["word"].nunique(),
+        "pos": right(true, guessed, "upos").mean(),
         **whole_analyses(true, guessed),
-        **{name.lower(): right_feature(true, guessed, name) for name in JUDGED},
-    )
+        **dict([gender]),
+        "gender_of_nouns": right_feature(*nouns, "Gender"),
+        **dict(others),
+    }
 
 
 def right_feature(true: pd.DataFrame, guessed: pd.DataFrame, name: str) -> float:
@@ -171,7 +160,10 @@ def right(true: pd.DataFrame, guessed: pd.DataFrame, column: str) -> pd.Series:
 
 
 def whole_analyses(truth: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, float]:
-    """Return how often the likeliest analyses are right, and the nats of the true ones."""
+    """Return how often the likeliest analysis, or one of the three likeliest, is right, and nats.
+
+    The nats are −log of the share of a true analysis, the mean over those of a form.
+    """
     true = truth[["word", "upos", "feats"]].drop_duplicates(ignore_index=True).reset_index()
     best = guessed.sort_values(
         ["word", "weight", "upos", "feats"], ascending=[True, False, True, True]

@@ -202,7 +202,7 @@ def kept(look: str, names: Sequence[str], shares: np.ndarray, tags: pd.Index) ->
 
 def guesser(request: Request) -> Guesser:
     """Return a guesser that learned from the open-class lexicons before it in the chain."""
-    teachers = [lexicon for lexicon in request.before if lexicon.name != "closed"]
+    teachers = [lexicon for lexicon in request.earlier if lexicon.name != "closed"]
     if not teachers:
         raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
     key = fingerprint([], f"guesser {VERSION}", *(teacher.identity() for teacher in teachers))

@@ -1,18 +1,17 @@
 """Words that sound the same, from the pronunciations of Lexique 3.83 (CC BY-SA 4.0).
 
 `homophones.zip` lies beside this module, so that a checker needs no other file. It has the forms of
-Lexique with their sounds and frequencies, and numbers for the lemmas. It is derived from Lexique,
-so its licence is CC BY-SA 4.0 too: B. New, C. Pallier, M. Brysbaert and L. Ferrand, *Lexique 2*,
-2004. This command writes it anew after `accord fetch lexique`:
+Lexique with their sounds and frequencies. It is derived from Lexique, so its licence is CC BY-SA
+4.0 too: B. New, C. Pallier, M. Brysbaert and L. Ferrand, *Lexique 2*, 2004. This command writes it
+anew after `accord fetch lexique`:
 
-    python -m accord.lexicon.lexique FOLDER_OF_LEXIQUE/Lexique383.txt
+    python -m accord.lexicon.dictionaries FOLDER_OF_LEXIQUE/Lexique383.txt
 
 Pronunciations are no analyses: φ describes the grammar of a word, not its sound.
 """
 
 import zipfile
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 
 TABLE = Path(__file__).with_suffix(".zip")
 TEXTS = ("forms", "sounds")  # its files with a text a line, and those of numbers
-NUMBERS = {"sizes": "u1", "counts": "<i4", "sound": "<i4", "lemma": "<i4"}
+NUMBERS = {"sizes": "u1", "counts": "<i4", "sound": "<i4"}
 UNIT = 200  # counts are kept as whole numbers: Lexique has two digits, in two texts
 UNCOUNTED = -1
 # Lexique writes elided words without their apostrophe.
@@ -32,10 +31,9 @@ AFTER_ELISION = tuple("aàâeéèêëiîïoôuùûyh")
 
 
 class Spoken(NamedTuple):
-    """A form of a lemma as it may be pronounced, and how often it occurs per million words."""
+    """A form as it may be pronounced, and how often it occurs per million words."""
 
     form: str
-    lemma: str
     sound: str
     count: float | None = 0.0  # None where it was not counted
 
@@ -43,7 +41,7 @@ class Spoken(NamedTuple):
 class Homophones:
     """Words that sound the same: et and est, ces and ses. A form may have several sounds (`fils`).
 
-    Rows are a form with one of its sounds and one of its lemmas; those of a form lie together.
+    Rows are a form with one of its sounds; those of a form lie together.
     """
 
     def __init__(
@@ -53,34 +51,29 @@ class Homophones:
         counts: np.ndarray,  # of each form, in 1/UNIT per million words
         sounds: list[str],  # sorted
         sound: np.ndarray,  # of each row, the number of its sound
-        lemma: np.ndarray,  # of each row, the number of its lemma
     ):
-        self.forms, self.counts, self.sounds = forms, counts, sounds
-        self.sizes, self.sound, self.lemma = sizes, sound, lemma
+        self.forms, self.sizes, self.counts = forms, sizes, counts
+        self.sounds, self.sound = sounds, sound
         self._ends = np.cumsum(sizes)
 
     @classmethod
     def of_rows(cls, spoken: Iterable[Spoken]) -> "Homophones":
         """Build the tables from rows in any order."""
         count: dict[str, float] = {}
-        rows = set()
-        for form, lemma, sound, counted in spoken:
+        of_form: dict[str, set[str]] = {}
+        for form, sound, counted in spoken:
+            of_form.setdefault(form, set()).add(sound)
             if counted is not None:
                 count[form] = count.get(form, 0.0) + counted
-            rows.add((form, sound, lemma))
-        ordered = sorted(rows)
-        forms = sorted({form for form, _, _ in ordered})
-        size = Counter(form for form, _, _ in ordered)
-        sounds = sorted({sound for _, sound, _ in ordered})
-        sound_number = {sound: number for number, sound in enumerate(sounds)}
-        lemma_number: dict[str, int] = {}
+        forms = sorted(of_form)
+        sounds = sorted(set().union(*of_form.values()))
+        number = {sound: place for place, sound in enumerate(sounds)}
         return cls(
             forms,
-            np.array([size[form] for form in forms]),
+            np.array([len(of_form[form]) for form in forms]),
             np.array([round(UNIT * count.get(form, UNCOUNTED / UNIT)) for form in forms]),
             sounds,
-            np.array([sound_number[sound] for _, sound, _ in ordered]),
-            np.array([lemma_number.setdefault(row[2], len(lemma_number)) for row in ordered]),
+            np.array([number[sound] for form in forms for sound in sorted(of_form[form])], int),
         )
 
     @classmethod
@@ -93,15 +86,14 @@ class Homophones:
     def load(cls, path: Path) -> "Homophones":
         with zipfile.ZipFile(path) as file:
             forms, sounds = (file.read(name).decode().split("\n") for name in TEXTS)
-            sizes, counts, sound, lemma = (
+            sizes, counts, sound = (
                 np.frombuffer(file.read(name), kind) for name, kind in NUMBERS.items()
             )
-        return cls(forms, sizes, counts, sounds, sound, np.cumsum(lemma))
+        return cls(forms, sizes, counts, sounds, sound)
 
     def save(self, path: Path) -> None:
         texts = ("\n".join(lines).encode() for lines in (self.forms, self.sounds))
-        steps = np.diff(self.lemma, prepend=0)  # which take less room
-        numbers = zip((self.sizes, self.counts, self.sound, steps), NUMBERS.values(), strict=True)
+        numbers = zip((self.sizes, self.counts, self.sound), NUMBERS.values(), strict=True)
         contents = [*texts, *(array.astype(kind).tobytes() for array, kind in numbers)]
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
             for name, content in zip((*TEXTS, *NUMBERS), contents, strict=True):
@@ -134,11 +126,6 @@ class Homophones:
         if form.endswith("'") and self._counted(form) < 0:
             form = f"{form[:-1]}e"
         return max(self._counted(form), 0) / UNIT
-
-    def share_lemma(self, one: str, other: str) -> bool:
-        """Return whether two forms are of one word: *chanté* and *chanter*, not *et* and *est*."""
-        lemmas = (self.lemma[self._rows(form)] for form in (one, other))
-        return bool(np.intersect1d(*lemmas).size)
 
     def joined(self, elided: str, word: str) -> list[str]:
         """Return the single words that sound like these two: *la* for *l'* and *a*."""

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +108,9 @@ class Report:
         return tuple(self._skipped.values())
 
 
+Reader = Callable[[Path, Report], Iterator[LexiconRow]]
+
+
 # Characters that no word has: control characters (tabs separate columns) and line ends.
 NOT_TEXT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -166,6 +170,16 @@ def rows(
             report.left_out(number, str(reason), line)
         except KeyError as tag:  # which a reader's tables do not have
             report.bad(number, f"unknown tag {tag}", line)
+
+
+def line_by_line(parse: Callable[[str], list[LexiconRow]]) -> Reader:
+    """Return a reader of a published file that `parse` reads line by line."""
+
+    @wraps(parse)  # the cache knows a reader by its name
+    def read(path: Path, report: Report) -> Iterator[LexiconRow]:
+        return rows(lines(path, report, cut_short=True), report, parse)
+
+    return read
 
 
 def columns(line: str, count: int) -> list[str]:
@@ -418,7 +432,7 @@ class TextLexicon:
     licence: str
     source: str | None  # the name of its data's folder; none if `file` says it all
     file: str  # the file in that folder
-    read: Callable[[Path, Report], Iterator[LexiconRow]]
+    read: Reader
     version: int  # of `read`: raised when it gives other rows for the same file
     of_text: bool = False  # whether the file is a text, or made of one
     read_by: tuple[Path, ...] = ()  # other files that what is read depends on, as a tagger's own

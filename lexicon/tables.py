@@ -25,6 +25,7 @@ from accord.lexicon.index import (
     check_names,
     columns,
     header,
+    line_by_line,
     lines,
     rows,
 )
@@ -151,16 +152,13 @@ def read_conllu(path: Path, report: Report) -> Iterator[LexiconRow]:
         yield row._replace(count=count)
 
 
-def read_counts(path: Path, report: Report) -> Iterator[LexiconRow]:
+@line_by_line
+def read_counts(line: str) -> list[LexiconRow]:
     """Read a table `form lemma upos feats count`, in which contracted forms have no analysis."""
-
-    def parse(line: str) -> list[LexiconRow]:
-        cells = dict(zip((*REQUIRED, "count"), columns(line, 5), strict=True))
-        if cells["upos"] == "_":
-            raise LeftOut("a contracted form without an analysis")
-        return [analysis_row(cells | {"upos": TAG.get(cells["upos"], cells["upos"])})]
-
-    return rows(lines(path, report, cut_short=True), report, parse)
+    cells = dict(zip((*REQUIRED, "count"), columns(line, 5), strict=True))
+    if cells["upos"] == "_":
+        raise LeftOut("a contracted form without an analysis")
+    return [analysis_row(cells | {"upos": TAG.get(cells["upos"], cells["upos"])})]
 
 
 def treebank(path: Path) -> TextLexicon:
@@ -174,14 +172,11 @@ def treebank(path: Path) -> TextLexicon:
 NO_UPOS = "_"
 
 
-def read_contracted(path: Path, report: Report) -> Iterator[LexiconRow]:
+@line_by_line
+def read_contracted(line: str) -> list[LexiconRow]:
     """Read the rows of a table `form lemma upos feats count` that have no part of speech."""
-
-    def parse(line: str) -> list[LexiconRow]:
-        form, _, upos, _, count = columns(line, 5)
-        return [LexiconRow(form, "", NO_UPOS, "", amount(count))] if upos == NO_UPOS else []
-
-    return rows(lines(path, report, cut_short=True), report, parse)
+    form, _, upos, _, count = columns(line, 5)
+    return [LexiconRow(form, "", NO_UPOS, "", amount(count))] if upos == NO_UPOS else []
 
 
 GSD = {

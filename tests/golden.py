@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from safetensors.numpy import load_file
 
 import accord
-from accord.lexicon import guesser, index, ladl, lexique, tables, unimorph
+from accord.lexicon import dictionaries, guesser, index, tables
 from accord.lexicon.analysis import everything
 from accord.lexicon.closed import Closed
 from accord.lexicon.index import Report
@@ -67,16 +67,19 @@ Entries = dict[str, dict[str, Any]]  # what each artefact or reader is made from
 # A few lines in the notation of each lexicon that is read from a file.
 LINES = {
     "dela": (
-        ladl.dela,
+        dictionaries.dela,
         "abaissa,abaisser.V+z1:J3s\nabbé,.N+z1+Profession:ms\nau,à le.PREPDET:ms\n",
     ),
-    "lefff": (ladl.lefff, "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nbelles\tadj\tbeau\tfp\n"),
+    "lefff": (
+        dictionaries.lefff,
+        "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nbelles\tadj\tbeau\tfp\n",
+    ),
     "lexique": (
-        lexique.lexique,
+        dictionaries.lexique,
         "1_ortho\t3_lemme\t4_cgram\t5_genre\t6_nombre\t11_infover\t9_freqfilms2\t10_freqlivres\n"
         "chat\tchat\tNOM\tm\ts\t\t64,5\t80.1\nmange\tmanger\tVER\t\t\timp:pre:2s;ind:pre:3s;\t9\t1\n",
     ),
-    "unimorph": (unimorph.unimorph, "aller\tva\tV;IND;PRS;3;SG\nchat\tchats\tN;PL\n"),
+    "unimorph": (dictionaries.unimorph, "aller\tva\tV;IND;PRS;3;SG\nchat\tchats\tN;PL\n"),
     "gsd-lexicon": (
         tables.gsd,
         "chats\tchat\tNOUN\tGender=Masc|Number=Plur\t3\ndu\t_\t_\t_\t9\n",

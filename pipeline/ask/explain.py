@@ -210,7 +210,7 @@ class Explainer:
     ) -> tuple[Term, ...]:
         terms = [
             Term(self.features.names[feature], float(weights[feature]), value)
-            for feature, value in self.features.of(word).items()
+            for feature, value in self.features.row(word).items()
         ]
         if (nats := self.meaning.nats(word, weights)) is not None:
             terms.append(Term(MEANING, nats, 1.0))

@@ -134,10 +134,10 @@ def coverage(
 
 @command
 def diff(
-    before: Annotated[
+    first: Annotated[
         str, typer.Argument(metavar="A", help="Lexicons before the swap, separated by commas.")
     ],
-    after: Annotated[
+    second: Annotated[
         str, typer.Argument(metavar="B", help="Lexicons to swap them for, separated by commas.")
     ],
     corpus: Annotated[
@@ -161,7 +161,7 @@ def diff(
     """
     scorer = load_model(run, model)
     make_room(to)
-    diff = lexicon_diff(listed(before), listed(after), corpus, scorer, limit)
+    diff = lexicon_diff(listed(first), listed(second), corpus, scorer, limit)
     if to:
         diff.table.to_csv(to, index=False)
     shown = diff.table[:most]

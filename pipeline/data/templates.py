@@ -245,7 +245,7 @@ SHAPE = (
 
 @TEMPLATES.register("form")
 def form(params, types: pd.DataFrame) -> pd.DataFrame:
-    """A feature of its own for each of the M most frequent words, @notTop for the others.
+    """Give each of the M most frequent words a feature of its own, the others @notTop.
 
     A word that training reads as unknown has none.
     """
@@ -256,7 +256,7 @@ def form(params, types: pd.DataFrame) -> pd.DataFrame:
 
 @TEMPLATES.register("hashed", letters=True)
 def hashed(params, types: pd.DataFrame) -> pd.DataFrame:
-    """One of M features by the hash of the word, M being `forms`: words share them by chance.
+    """Give a word one of M features by its hash, M being `forms`: words share them by chance.
 
     Feature hashing (Weinberger et al. 2009; Goldberg 2017, §13.2): every word, seen or not, has an
     identity feature, and no table of words is needed.
@@ -269,13 +269,13 @@ def hashed(params, types: pd.DataFrame) -> pd.DataFrame:
 
 @TEMPLATES.register("suffix", letters=True)
 def suffix(params, types: pd.DataFrame) -> pd.DataFrame:
-    """The last three letters."""
+    """Give the last three letters."""
     return rows(types.index, "suffix=" + types["form"].str[-3:])
 
 
 @TEMPLATES.register("shape", letters=True)
 def shape(params, types: pd.DataFrame) -> pd.DataFrame:
-    """Capitals as X, other letters as x, digits as 0, runs shortened: `XIVe` is Xx, `1999` is 0."""
+    """Write capitals as X, other letters as x, digits as 0, runs shortened: `XIVe` as Xx."""
     shape = types["form"]
     for pattern, sign in SHAPE:
         shape = shape.str.replace(pattern, sign, regex=True)
@@ -284,7 +284,7 @@ def shape(params, types: pd.DataFrame) -> pd.DataFrame:
 
 @TEMPLATES.register("number-class", letters=True)
 def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
-    """The paper's example: small numbers, year-like numbers, and the size of any number."""
+    """Give the paper's example: small numbers, year-like numbers, and the size of any number."""
     value = _numerals(types)
     small, year = value[value <= SMALL], value[(value >= 1000) & (value <= 2100)]
     return pd.concat(
@@ -303,7 +303,7 @@ def _numerals(types: pd.DataFrame) -> pd.Series:
 
 @TEMPLATES.register("number-falling", letters=True)
 def number_falling(params, types: pd.DataFrame) -> pd.DataFrame:
-    """The paper's small numbers as a feature that falls: 1/(1 + n) for each number n up to 31."""
+    """Give a small number n, up to 31, a feature that falls as in the paper: 1/(1 + n)."""
     value = _numerals(types)
     small = value[value <= SMALL]
     return rows(small.index, "number=falling", 1 / (1 + small.to_numpy()))
@@ -311,7 +311,7 @@ def number_falling(params, types: pd.DataFrame) -> pd.DataFrame:
 
 @TEMPLATES.register("frequency")
 def frequency(params, types: pd.DataFrame) -> pd.DataFrame:
-    """The frequency of the word in French: half powers of ten per million, or unknown."""
+    """Give the frequency of the word in French: half powers of ten per million, or unknown."""
     if "frequency" not in types:
         raise AccordError(
             "featurise.templates: frequency needs a lexicon that has frequencies, "

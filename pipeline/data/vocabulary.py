@@ -158,16 +158,16 @@ class NamedFeatures:
     def load(cls, folder: Path) -> "NamedFeatures":
         return cls(Features.load(folder / "phi.npz"), load_json(folder / "names.json", list))
 
-    def of(self, word: int) -> dict[int, float]:
+    def row(self, word: int) -> dict[int, float]:
         """Return the features of a word and their values."""
-        row = self.phi.signature[word]
-        entries = slice(self.phi.indptr[row], self.phi.indptr[row + 1])
+        signature = self.phi.signature[word]
+        entries = slice(*self.phi.indptr[signature : signature + 2])
         indices, values = self.phi.indices[entries], self.phi.values[entries]
         return dict(zip(indices.tolist(), values.tolist(), strict=True))
 
     def grammar(self, word: int) -> list[str]:
         """Return the grammar of a word by its features: parts of speech, then features of UD."""
-        names = [self.names[feature] for feature in self.of(word)]
+        names = [self.names[feature] for feature in self.row(word)]
         simple = [name for name in names if GRAMMAR.fullmatch(name)]
         return sorted(simple, key=lambda name: not name.startswith("pos="))
 

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError, NotFoundError
-from accord.lexicon import vectors
-from accord.lexicon.vectors import kmeans
+from accord.lexicon.vectors import VectorFile, kmeans, read_arrays, read_spacy, read_text
 from accord.models.common.arrays import load_array, load_arrays
 from accord.models.data import Sentences
 from accord.pipeline.base.arrow import batches
@@ -68,14 +67,14 @@ def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVector
     return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
 
 
-def _read(paths: list[Path], wanted: list[str]) -> vectors.VectorFile:
+def _read(paths: list[Path], wanted: list[str]) -> VectorFile:
     path = paths[0]
     if len(paths) == 2:
-        return vectors.read_spacy(load_array(path), paths[1], wanted)
+        return read_spacy(load_array(path), paths[1], wanted)
     if path.suffix == ".npz":
         arrays = load_arrays(path, ("forms", "vectors"))
-        return vectors.read_arrays(arrays["forms"], arrays["vectors"], wanted, path)
-    return vectors.read_text(path, wanted)
+        return read_arrays(arrays["forms"], arrays["vectors"], wanted, path)
+    return read_text(path, wanted)
 
 
 def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
@@ -102,10 +101,10 @@ def _capitalised(form: str) -> str:
     return "-".join(part.capitalize() for part in form.split("-"))
 
 
-def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
+def reduced(vectors: WordVectors, dimensions: int) -> np.ndarray:
     """Return the vectors in their first principal components, scaled; the first stays zero."""
-    rows = found.vectors[1:].astype(np.float64)
-    words = np.bincount(found.row, minlength=len(found.vectors))[1:]
+    rows = vectors.vectors[1:].astype(np.float64)
+    words = np.bincount(vectors.row, minlength=len(vectors.vectors))[1:]
     if not 0 < dimensions <= min(rows.shape):
         raise AccordError(
             f"featurise.vectors: expected dimensions from 0 to {min(rows.shape)}, as the vectors "
@@ -127,26 +126,28 @@ def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
 
 def _find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
     """Return the vectors of a source; a message says how many words have one."""
-    found = find(source, types, analyses)
-    words, tokens = _coverage(found, types)
+    vectors = find(source, types, analyses)
+    is_word = ~types["form"].map(is_special).to_numpy()
+    counts, has_one = np.where(is_word, types["count"], 0), vectors.row > 0
+    words, tokens = has_one[is_word].mean(), counts[has_one].sum() / max(counts.sum(), 1)
     say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
-    return found
+    return vectors
 
 
 def rows(
     params, templates: Sequence[str], types: pd.DataFrame, analyses: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
     """Return the sparse rows of each template of vectors, and the dense features."""
-    found = _find(params.vectors.source, types, analyses)
+    vectors = _find(params.vectors.source, types, analyses)
     mean = params.vectors.unknown == "mean" and "unknown" in types
     features, dense = {}, None
     for template in templates:
         kind, _, classes = template.partition("-")
         if kind == "class":
-            features[template] = f"{template}=" + _classes(found, int(classes))
+            features[template] = f"{template}=" + _classes(vectors, int(classes))
     if params.vectors.dimensions:
-        features[VECTORS] = pd.Series("vector=none", index=types.index).mask(found.row > 0)
-        dense = WordVectors(reduced(found, params.vectors.dimensions), found.row)
+        features[VECTORS] = pd.Series("vector=none", index=types.index).mask(vectors.row > 0)
+        dense = WordVectors(reduced(vectors, params.vectors.dimensions), vectors.row)
         dense = _with_means(dense, types) if mean else dense
     rows = {name: _rows(col, types, mean, params.steps) for name, col in features.items()}
     return rows, dense
@@ -154,8 +155,8 @@ def rows(
 
 def dense_rows(params: VectorParams, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
     """Return the dense features alone, of a closed vocabulary, where no word is unknown."""
-    found = _find(params.source, types, analyses)
-    return WordVectors(reduced(found, params.dimensions), found.row)
+    vectors = _find(params.source, types, analyses)
+    return WordVectors(reduced(vectors, params.dimensions), vectors.row)
 
 
 def dense_names(dense: WordVectors) -> list[str]:
@@ -167,18 +168,10 @@ def is_dense(name: str) -> bool:
     return name.startswith("vector[")
 
 
-def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
-    """Return the shares of words, and of their uses, that have a vector."""
-    real = ~types["form"].map(is_special).to_numpy()
-    counts = np.where(real, types["count"], 0)
-    has_one = found.row > 0
-    return has_one[real].mean(), counts[has_one].sum() / max(counts.sum(), 1)
-
-
-def _classes(found: WordVectors, classes: int) -> pd.Series:
+def _classes(vectors: WordVectors, classes: int) -> pd.Series:
     """Return the class of each word's vector by k-means, or none."""
-    number = kmeans(found.vectors[1:], classes)
-    return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[found.row])
+    number = kmeans(vectors.vectors[1:], classes)
+    return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[vectors.row])
 
 
 def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd.DataFrame:

@@ -104,7 +104,7 @@ class Shards:
     def compute(self, stage: Stage, params: Any, inputs: Inputs, out: Path) -> None:
         """Compute the shards that are missing, and the artefact from all of them."""
         names = {label: inputs[label].name for label in stage.inputs}
-        pieces = stage.pieces(params, inputs, self.count)
+        pieces = stage.module.pieces(params, inputs, self.count)
         folders = [f"{out.name}/{SHARDS}/{hash_of_value(piece)[:16]}" for piece in pieces]
         function, reads = "accord.pipeline.run.pool:make_shard", tuple(names.values())
         tasks = {
@@ -123,7 +123,9 @@ class Shards:
         for path in out.iterdir():  # of an interrupted run
             if path.name != SHARDS:
                 remove(path)
-        stage.compute(params, inputs, out, shards=[out.parent / folder for folder in folders])
+        stage.module.compute(
+            params, inputs, out, shards=[out.parent / folder for folder in folders]
+        )
         shutil.rmtree(out / SHARDS)
 
 
@@ -137,7 +139,7 @@ def make_shard(
     partial = out / "new.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    stage.shard(
+    stage.module.shard(
         params, {label: folder / artefact for label, artefact in inputs.items()}, piece, partial
     )
     for path in partial.iterdir():

@@ -131,7 +131,7 @@ class Run:
         if self.shards and stage.sharded:
             compute = partial(self.shards.compute, stage, job.params, job.folders)
         else:
-            compute = partial(stage.compute, job.params, job.folders)
+            compute = partial(stage.module.compute, job.params, job.folders)
         start = time.monotonic()
         artefact = job.make(self.store, compute, self._resumes(stage), anew)
         say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)

@@ -41,7 +41,7 @@ from accord.pipeline.data.encoded import LABELS
 from accord.pipeline.data.splits import (
     OWN_VALIDATION,
     Splits,
-    split_as_given,
+    keep_splits,
     split_by_document,
     split_by_sentence,
 )
@@ -222,13 +222,13 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Pa
                 out / f"{split}.arrow", schema, _without_documents(spool.rows(numbers), alone)
             )
         about = {"left out": left_out, "repeated": spool.repeated}
-    if not gathered.given:
+    if not gathered.splits:
         about["drawn by sentence"] = drawn.by_sentence
     about["documents"] = counts
     labels.check(params.source, out / "train.arrow")
     for source in params.source:
         if name := held_out_in_name(source, folder_of):
-            use = "its sentences are trained on" if gathered.given else "its splits are drawn"
+            use = "its sentences are trained on" if gathered.splits else "its splits are drawn"
             say(f"corpus: {source} is named {name}, but no file beside it has another split: {use}")
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in drawn.splits.items()))
     if 0 < len(drawn.splits.get("test", ())) < FEW:
@@ -252,7 +252,7 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Pa
 class Gathered:
     """The sentences that were read, by number, and the document of each."""
 
-    given: dict[str, array]  # sentences of each split that a source itself makes
+    splits: dict[str, array]  # sentences of each split that a source itself makes
     documents: array
     of_parts: dict[str, range]  # the documents of each part
 
@@ -278,7 +278,7 @@ def _gather(sentences: Iterable[ReadSentence], spool: Spool) -> Gathered:
             gathered.documents.append(document)
         if split is not None:
             split = OWN_VALIDATION if split == "valid" else split
-            gathered.given.setdefault(split, array("I")).append(number)
+            gathered.splits.setdefault(split, array("I")).append(number)
     return gathered
 
 
@@ -291,12 +291,12 @@ class Drawn(NamedTuple):
 
 
 def _split(gathered: Gathered, params: CorpusParams, sentences: int) -> Drawn:
-    if given := gathered.given:
-        others = range(sum(map(len, given.values())), sentences)
-        given.setdefault("train", array("I")).extend(others)
+    if splits := gathered.splits:
+        others = range(sum(map(len, splits.values())), sentences)
+        splits.setdefault("train", array("I")).extend(others)
         shuffled = {"train": params.valid or params.limit, "valid": params.valid}
         shuffled = {split for split, is_shuffled in shuffled.items() if is_shuffled}
-        return Drawn(split_as_given(given, params), [*gathered.of_parts], shuffled)
+        return Drawn(keep_splits(splits, params), [*gathered.of_parts], shuffled)
     of_parts = gathered.of_parts
     alone = {part: numbers[0] for part, numbers in of_parts.items() if len(numbers) == 1}
     splits = None

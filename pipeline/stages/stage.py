@@ -6,15 +6,16 @@ Training also runs where only torch, numpy and safetensors are, so that `train` 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
+from types import ModuleType
 from typing import Any
 
 from accord.models.common.files import CURVE, WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.parts import PHASES
 from accord.models.recipe import Recipe
-from accord.pipeline.base.artefact import Artefact, Inputs, hash_of_file, name_of
+from accord.pipeline.base.artefact import Artefact, hash_of_file, name_of
 from accord.pipeline.base.messages import short_names
 from accord.pipeline.base.names import CONFIG
 from accord.pipeline.base.store import Store
@@ -25,7 +26,7 @@ from accord.pipeline.model.words import WORDS
 
 
 def _nothing(_: Any) -> tuple[()]:
-    """Return no files and reject nothing, as most stages do."""
+    """Return no files and raise no error; a function with a name can be sent to workers."""
     return ()
 
 
@@ -41,13 +42,11 @@ class Stage:
     # Raised when the same parameters and inputs give other files, so that artefacts of earlier code
     # are made again.
     version: int
-    files: Callable[[Any], Sequence[Path]] = _nothing  # data outside the run
+    files: Callable[[Any], Sequence[Path]] = _nothing  # data outside the run that is read
     # Rejects invalid combinations of sections before the first stage runs.
     check: Callable[[Mapping[str, Any]], None] = _nothing
     resumes: bool = False  # resumes from the folder of an interrupted run
-    # Whether it can be computed in shards: its module then has `pieces` and `shard` too, and
-    # `compute` takes the folders of the shards.
-    sharded: bool = False
+    sharded: bool = False  # can be computed in shards, of which `compute` takes the folders
     starts: bool = False  # also reads the model that train.start names, the input START
     over_models: bool = False  # reads its inputs from every model of the run, not from one
     shows: tuple[str, ...] = ()  # earlier stages whose parameters it reports
@@ -56,22 +55,12 @@ class Stage:
     audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def compute(self) -> Callable[..., None]:
-        """Import the function from parameters and the folders of inputs to files in one folder."""
-        return self._function("compute")
+    def module(self) -> ModuleType:
+        """Import the module with `compute(params, inputs, out)`, which writes the files.
 
-    @property
-    def pieces(self) -> Callable[[Any, Inputs, int], list]:
-        """Import the function from parameters, inputs and a number to at most so many shards."""
-        return self._function("pieces")
-
-    @property
-    def shard(self) -> Callable[[Any, Inputs, Any, Path], None]:
-        """Import the function from parameters, inputs and a shard to files in one folder."""
-        return self._function("shard")
-
-    def _function(self, name: str) -> Callable:
-        return resolve_name(f"accord.pipeline.stages.{self.name}:{name}")
+        If the stage can be computed in shards, it also has `pieces` and `shard`.
+        """
+        return import_module(f"accord.pipeline.stages.{self.name}")
 
     def files_read(self, label: str) -> tuple[str, ...]:
         """Return the files of an input that are read; a stage over models has a label for each."""
@@ -103,7 +92,7 @@ class Job:
 
     @property
     def _shown(self) -> dict[str, Any]:
-        """Return the parameters of earlier stages that are reported; files may be the same."""
+        """Return the parameters of earlier stages that are reported but change no file."""
         return {
             f"{label}.{key}": value
             for label, artefact in self.inputs.items()

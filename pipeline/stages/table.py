@@ -1,7 +1,7 @@
 """The nine stages in the order in which data flows: what each reads, writes and checks.
 
-A stage's module has its name and is imported when it runs, so that this table needs no torch:
-`accord config` and the keys of artefacts need no more than it.
+The module of a stage is imported when the stage runs, so that this table can be read without torch:
+`accord config`, `accord run --status` and the keys of artefacts need no more than it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,10 +53,6 @@ from accord.pipeline.data.vocabulary import WRITTEN
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.evaluation.suites import suite_files
 from accord.pipeline.stages.stage import TRAIN, Stage
-
-
-def _by_name(*stages: Stage) -> dict[str, Stage]:
-    return {stage.name: stage for stage in stages}
 
 
 def _files_of_sources(params: CorpusParams) -> list[Path]:
@@ -117,7 +113,7 @@ def _files_of_metrics(params: EvaluateParams) -> list[Path]:
     return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
 
 
-STAGES = _by_name(
+_STAGES = (
     Stage(
         name="corpus",
         help="reads a source of French sentences and splits it",
@@ -286,15 +282,7 @@ STAGES = _by_name(
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),
 )
-
-
-def above(name: str) -> list[str]:
-    """Return all stages that a stage depends on, in order."""
-    wanted = {name}
-    for stage in reversed(STAGES.values()):
-        if stage.name in wanted:
-            wanted |= stage.inputs.keys()
-    return [stage for stage in STAGES if stage in wanted - {name}]
+STAGES = {stage.name: stage for stage in _STAGES}
 
 
 def check_names(names: Iterable[str]) -> None:

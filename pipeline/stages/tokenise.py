@@ -76,7 +76,7 @@ def compute(params: TokeniseParams, inputs: Inputs, out: Path, shards: Sequence[
 
 def _schema(path: Path) -> pa.Schema:
     """Return the schema of the words of a table of sentences."""
-    kept = (each for each in open_table(path).schema if each.name in KEPT)
+    kept = (field for field in open_table(path).schema if field.name in KEPT)
     return pa.schema([*SCHEMA, *kept])
 
 

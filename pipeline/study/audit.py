@@ -138,7 +138,7 @@ def _again(
     folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
     if start := sections["train"].start:
         folders[START] = find_start(start).folder
-    analyse = STAGES["analyse"].compute
+    analyse = STAGES["analyse"].module.compute
     if not shared.exists():
         for stage in ("tokenise", "vocabulary"):
             folders[stage].mkdir(parents=True)
@@ -154,7 +154,7 @@ def _again(
         folders[stage] = own / made[stage].name
         if not folders[stage].exists():
             folders[stage].mkdir(parents=True)
-            STAGES[stage].compute(sections[stage], folders, folders[stage])
+            STAGES[stage].module.compute(sections[stage], folders, folders[stage])
     return folders
 
 

@@ -245,7 +245,7 @@ def _lines(sentence: NewSentence, scorer: Scorer, features: NamedFeatures) -> It
 
 def shown_features(word: int, features: NamedFeatures) -> list[str]:
     """Return TOPFORM or @notTop, then the values of its tags in small letters."""
-    is_top = any(features.names[number].startswith(IDENTITY) for number in features.of(word))
+    is_top = any(features.names[number].startswith(IDENTITY) for number in features.row(word))
     tags = [name.partition("=")[2].lower() for name in features.grammar(word)]
     return [TOP if is_top else NOT_TOP, *tags]
 

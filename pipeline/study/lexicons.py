@@ -26,7 +26,7 @@ from accord.errors import AccordError
 from accord.lexicon import Lexicon
 from accord.lexicon.analysis import feature_names
 from accord.lexicon.chain import Chain
-from accord.lexicon.evaluation import LEARNERS, compare_guessers, held_out, unknown_to
+from accord.lexicon.evaluation import compare_guessers, held_out, learners, unknown_to
 from accord.models.inference.interface import expect_sum
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import FinishedRun, read_json
@@ -112,10 +112,7 @@ def guesser_table(
     taught: Lexicon, kinds: Sequence[str], corpus: str | None, seed: int, lowercase: bool
 ) -> pd.DataFrame:
     """Return figures on held-out lemmas of a lexicon, and on words of a treebank that it lacks."""
-    for kind in kinds:
-        if kind not in LEARNERS:
-            raise AccordError(f"--guesser: expected some of {', '.join(LEARNERS)}, got {kind!r}")
-    tests = {}
+    guessers, tests = learners(kinds), {}
     shown, tests["held-out lemmas"] = held_out(taught, seed)
     if corpus and sources.trees(corpus, folder=folder_of):
         load = partial(lexicon.load, folder=folder_of, lowercase=lowercase)
@@ -123,7 +120,7 @@ def guesser_table(
         texts = load([f"treebank:{path}" for path in paths], join="union")
         known = Chain([load(["closed"]), taught])
         tests["unknown words of the treebank"] = unknown_to(known, texts)
-    table = compare_guessers(kinds, shown, tests)
+    table = compare_guessers(guessers, shown, tests)
     for column, style in FORMATS.items():
         table[column] = table[column].map(style.format)
     return table.rename(columns=lambda column: column.replace("_", " "))

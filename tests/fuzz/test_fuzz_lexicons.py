@@ -9,13 +9,15 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.lexicon import ladl, lexique, tables, unimorph
+from accord.lexicon import dictionaries, tables
 from accord.lexicon.analysis import UPOS, join_feats
 from accord.lexicon.analysis import plain as in_one_spelling
+from accord.lexicon.dictionaries import GENDER, NUMBER, PERSON, VERB_FORM
 from accord.lexicon.index import Index, LexiconRow, Report, build
-from accord.lexicon.ladl import GENDER, NUMBER, PERSON, VERB_FORM
 
-HEADER = "\t".join([*lexique.TAG_COLUMNS[:5], *lexique.FREQUENCIES, lexique.TAG_COLUMNS[5]])
+HEADER = "\t".join(
+    [*dictionaries.TAG_COLUMNS[:5], *dictionaries.FREQUENCIES, dictionaries.TAG_COLUMNS[5]]
+)
 SOUND = {
     "dela": "abaissa,abaisser.V+z1:J3s\nchat,.N+Anl:ms\nM\\.,monsieur.N:ms\nau,à.PREPDET:ms\n",
     "lefff": "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nmon\tdet\tson\tms_P1s\nou\tcoo\tou\t\n",
@@ -29,10 +31,10 @@ SOUND = {
     "counts": "chat\tchat\tNOUN\tGender=Masc|Number=Sing\t3\nAu\t_\t_\t_\t139\n",
 }
 READERS: dict[str, Callable] = {
-    "dela": ladl.read_dela,
-    "lefff": ladl.read_lefff,
-    "lexique": lexique.read_lexique,
-    "unimorph": unimorph.read_unimorph,
+    "dela": dictionaries.read_dela,
+    "lefff": dictionaries.read_lefff,
+    "lexique": dictionaries.read_lexique,
+    "unimorph": dictionaries.read_unimorph,
     "table.tsv": tables.read_table,
     "table.csv": tables.read_table,
     "trees.conllu": tables.read_conllu,
@@ -117,74 +119,63 @@ def ladl_feats(code: tuple[str, str, str, str]) -> str:
     return join_feats(*(table[letter] for table, letter in zip(tables, code, strict=True)))
 
 
-@CASES
-def test_any_entry_of_dela_is_read_as_it_was_written(cases, tmp_path):
-    path = tmp_path / "dela"
+def guarded(word: str) -> str:
+    return re.sub(r"([\\,.:+])", r"\\\1", word)
 
-    def guarded(word: str) -> str:
-        return re.sub(r"([\\,.:+])", r"\\\1", word)
+
+def noun(form: str, lemma: str, code: tuple) -> list[LexiconRow]:
+    return [LexiconRow(form, lemma, "NOUN", ladl_feats(code))]
+
+
+LEFFF = WORD.filter(lambda word: "_" not in word and not word.endswith("?"))
+LEFFF = LEFFF.filter(lambda word: word not in dictionaries.LEMMAS_THAT_ARE_CLASSES)
+FEATURE, MOOD = dictionaries.UNIMORPH_FEATURE, dictionaries.MOOD_AND_TENSE
+UNIMORPH = st.lists(st.sampled_from(sorted(FEATURE)), unique=True, max_size=4)
+UNIMORPH = UNIMORPH.filter(lambda tags: not any(b <= {*tags} for b in dictionaries.IMPERFECT))
+LEXIQUE = st.text("abcdefàéèêçù-'", min_size=1, max_size=8)
+LEXIQUE = LEXIQUE.filter(lambda word: word not in dictionaries.ELIDED)
+CODES = st.lists(st.sampled_from(sorted(MOOD)[1:]), min_size=1, unique=True)
+# Of each notation: a strategy of entries, the line of an entry, and the rows that it means.
+WRITTEN = {
+    "dela": (
+        st.tuples(WORD, WORD, LADL),
+        lambda form, lemma, code: f"{guarded(form)},{guarded(lemma)}.N+z1:{''.join(code)}",
+        noun,
+    ),
+    "lefff": (
+        st.tuples(LEFFF, LEFFF, LADL),
+        lambda form, lemma, code: f"{form}\tnc\t{lemma}\t{''.join(code)}",
+        noun,
+    ),
+    "unimorph": (
+        st.tuples(WORD, WORD, UNIMORPH),
+        lambda form, lemma, tags: f"{lemma}\t{form}\t{';'.join(['N', *tags])}",
+        lambda form, lemma, tags: [
+            LexiconRow(form, lemma, "NOUN", join_feats(*map(FEATURE.get, tags)))
+        ],
+    ),
+    "lexique": (
+        st.tuples(LEXIQUE, LEXIQUE, st.integers(0, 10**6), CODES),
+        lambda form, lemma, n, codes: f"{form}\t{lemma}\tVER\t\t\t{n}\t{n}\t{';'.join(codes)};",
+        lambda form, lemma, n, codes: [
+            LexiconRow(form, lemma, "VERB", MOOD[code], n / len(codes)) for code in codes
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@CASES
+def test_any_entry_is_read_as_it_was_written(cases, name, tmp_path):
+    path, (entry, line, meaning) = tmp_path / name, WRITTEN[name]
+    head = f"{HEADER}\n" if name == "lexique" else ""
 
     def check(entries: list) -> None:
-        lines = [f"{guarded(f)},{guarded(m)}.N+z1:{''.join(code)}\n" for f, m, code in entries]
-        path.write_text("".join(lines), encoding="utf-8")
-        rows = list(ladl.read_dela(path, Report(path, strict=True)))
-        assert rows == [LexiconRow(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
+        path.write_bytes(encoded(name, head + "".join(f"{line(*each)}\n" for each in entries)))
+        rows = list(READERS[name](path, Report(path, strict=True)))
+        assert rows == [row for each in entries for row in meaning(*each)]
 
-    fuzz(cases, st.lists(st.tuples(WORD, WORD, LADL), min_size=1, max_size=4), check)
-
-
-@CASES
-def test_any_row_of_lefff_is_read_as_it_was_written(cases, tmp_path):
-    path = tmp_path / "lefff"
-    word = WORD.filter(lambda word: "_" not in word and not word.endswith("?"))
-    word = word.filter(lambda word: word not in ladl.LEMMAS_THAT_ARE_CLASSES)
-
-    def check(entries: list) -> None:
-        lines = [f"{form}\tnc\t{lemma}\t{''.join(code)}\n" for form, lemma, code in entries]
-        path.write_text("".join(lines), encoding="utf-8")
-        rows = list(ladl.read_lefff(path, Report(path, strict=True)))
-        assert rows == [LexiconRow(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
-
-    fuzz(cases, st.lists(st.tuples(word, word, LADL), min_size=1, max_size=4), check)
-
-
-@CASES
-def test_any_row_of_unimorph_is_read_as_it_was_written(cases, tmp_path):
-    path = tmp_path / "unimorph"
-    tags = st.lists(st.sampled_from(sorted(unimorph.FEATURE)), unique=True, max_size=4)
-    tags = tags.filter(lambda tags: not any(both <= set(tags) for both in unimorph.IMPERFECT))
-
-    def check(entries: list) -> None:
-        lines = [f"{lemma}\t{form}\t{';'.join(['N', *tags])}\n" for form, lemma, tags in entries]
-        path.write_text("".join(lines), encoding="utf-8")
-        rows = list(unimorph.read_unimorph(path, Report(path, strict=True)))
-        assert rows == [
-            LexiconRow(form, lemma, "NOUN", join_feats(*(unimorph.FEATURE[tag] for tag in tags)))
-            for form, lemma, tags in entries
-        ]
-
-    fuzz(cases, st.lists(st.tuples(WORD, WORD, tags), min_size=1, max_size=4), check)
-
-
-@CASES
-def test_any_row_of_lexique_is_read_as_it_was_written(cases, tmp_path):
-    path = tmp_path / "lexique"
-    word = st.text("abcdefàéèêçù-'", min_size=1, max_size=8)
-    word = word.filter(lambda word: word not in lexique.ELIDED)
-    codes = st.lists(st.sampled_from(sorted(lexique.MOOD_AND_TENSE)[1:]), min_size=1, unique=True)
-
-    def check(entries: list) -> None:
-        lines = [f"{f}\t{m}\tVER\t\t\t{n}\t{n}\t{';'.join(c)};\n" for f, m, n, c in entries]
-        path.write_bytes((HEADER + "\n" + "".join(lines)).encode("cp1252"))
-        rows = list(lexique.read_lexique(path, Report(path, strict=True)))
-        assert rows == [
-            LexiconRow(form, lemma, "VERB", lexique.MOOD_AND_TENSE[code], number / len(codes))
-            for form, lemma, number, codes in entries
-            for code in codes
-        ]
-
-    row = st.tuples(word, word, st.integers(0, 10**6), codes)
-    fuzz(cases, st.lists(row, min_size=1, max_size=4), check)
+    fuzz(cases, st.lists(entry, min_size=1, max_size=4), check)
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".csv"])

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
+from spacy.strings import hash_string
+from srsly import msgpack_dumps
 
 from accord.lexicon.vectors import VectorFile, read_arrays, read_spacy, read_text
 from accord.models.common.arrays import load_arrays
@@ -33,32 +35,30 @@ def sound(vectors: VectorFile) -> None:
     assert np.isfinite(vectors.matrix[[*vectors.row.values()]]).all()
 
 
+def read_both_arrays(path: Path) -> VectorFile:
+    arrays = load_arrays(path, ("forms", "vectors"))
+    return read_arrays(arrays["forms"], arrays["vectors"], FORMS, path)
+
+
+KEYS = msgpack_dumps({hash_string(form): row for row, form in enumerate(FORMS)})
+FILES = {
+    "words.vec": (TEXT.encode(), lambda path: read_text(path, FORMS)),
+    "words.npz": (packed(MATRIX), read_both_arrays),
+    "key2row": (KEYS, lambda path: read_spacy(MATRIX, path, FORMS)),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
 @CASES
-def test_texts(cases, tmp_path):
-    path = tmp_path / "words.vec"
+def test_damaged_files(cases, name, tmp_path):
+    data, read = FILES[name]
 
     def check(data: bytes) -> None:
-        found = outcome(lambda path: read_text(path, FORMS), path, data)
-        if found is not None:
-            sound(found)
+        vectors = outcome(read, tmp_path / name, data)
+        if vectors is not None:
+            sound(vectors)
 
-    fuzz(cases, damaged([TEXT.encode()]), check)
-
-
-@CASES
-def test_arrays(cases, tmp_path):
-    path = tmp_path / "words.npz"
-
-    def read(path):
-        arrays = load_arrays(path, ("forms", "vectors"))
-        return read_arrays(arrays["forms"], arrays["vectors"], FORMS, path)
-
-    def check(data: bytes) -> None:
-        found = outcome(read, path, data)
-        if found is not None:
-            sound(found)
-
-    fuzz(cases, damaged([packed(MATRIX)]), check)
+    fuzz(cases, damaged([data]), check)
 
 
 TYPES = pd.DataFrame({"form": FORMS, "count": 1})
@@ -99,19 +99,3 @@ def test_features_of_any_numbers(cases, tmp_path):
         finite_or_told(path)
 
     fuzz(cases, st.lists(number, min_size=15, max_size=15), check)
-
-
-@CASES
-def test_spacys_keys(cases, tmp_path):
-    from spacy.strings import hash_string
-    from srsly import msgpack_dumps
-
-    path = tmp_path / "key2row"
-    keys = msgpack_dumps({hash_string(form): row for row, form in enumerate(FORMS)})
-
-    def check(data: bytes) -> None:
-        found = outcome(lambda path: read_spacy(MATRIX, path, FORMS), path, data)
-        if found is not None:
-            sound(found)
-
-    fuzz(cases, damaged([keys]), check)

@@ -6,40 +6,23 @@ from accord.lexicon.closed import SIGNS, WORDS, Closed, signs, words
 from accord.lexicon.index import Report
 from accord.lexicon.tables import read_table
 
-UPOS_OF = {
-    "du": {"ADP", "DET"},
-    "aux": {"ADP", "DET"},
-    "desquelles": {"ADP", "PRON"},
-    "qu'": {"PRON", "SCONJ", "ADV"},
-    "L'": {"DET", "PRON"},
-    "-t-il": {"PRON"},
-    "-ce": {"PRON"},
-    "-moi": {"PRON"},
-    "quatre-vingt-dix-sept": {"NUM"},
-    "3,5": {"NUM"},
-    "10 000": {"NUM"},
-    "12/03/1999": {"NUM"},
-    "14h30": {"NUM"},
-    "XIV": {"NUM"},
-    "XIVe": {"ADJ"},
-    "Ier": {"ADJ"},
-    "3e": {"ADJ"},
-    "1re": {"ADJ"},
-    "«": {"PUNCT"},
-    "...": {"PUNCT"},
-    "€": {"SYM"},
-    "%": {"SYM"},
-    ":)": {"SYM"},
-    "Mme": {"NOUN"},
-    "etc.": {"ADV"},
-    "U.S.A.": {"PROPN"},
-    "www.exemple.fr": {"X"},
-    "κόσμος": {"X"},
-    "the": {"X"},
-    "vie": set(),
-    "Paris": set(),
-    "maison": set(),
+CLASSES = {
+    "ADP DET": ["du", "aux"],
+    "ADP PRON": ["desquelles"],
+    "PRON SCONJ ADV": ["qu'"],
+    "DET PRON": ["L'"],
+    "PRON": ["-t-il", "-ce", "-moi"],
+    "NUM": ["quatre-vingt-dix-sept", "3,5", "10 000", "12/03/1999", "14h30", "XIV"],
+    "ADJ": ["XIVe", "Ier", "3e", "1re"],
+    "PUNCT": ["«", "..."],
+    "SYM": ["€", "%", ":)"],
+    "NOUN": ["Mme"],
+    "ADV": ["etc."],
+    "PROPN": ["U.S.A."],
+    "X": ["www.exemple.fr", "κόσμος", "the"],
+    "": ["vie", "Paris", "maison"],
 }
+UPOS_OF = {form: {*upos.split()} for upos, forms in CLASSES.items() for form in forms}
 
 
 def test_the_words_are_a_sound_table_and_each_reading_stands_once():

@@ -4,11 +4,9 @@ import pytest
 
 from accord import lexicon
 from accord.lexicon import LexiconError
+from accord.lexicon.dictionaries import read_dela, read_lefff, read_lexique, read_unimorph
 from accord.lexicon.index import Report
-from accord.lexicon.ladl import parse_dela, read_dela, read_lefff
-from accord.lexicon.lexique import read_lexique
 from accord.lexicon.tables import read_conllu
-from accord.lexicon.unimorph import read_unimorph
 
 HEADER = "form\tlemma\tupos\tfeats\n"
 GOOD = "blog\tblog\tNOUN\tGender=Masc|Number=Sing\n"
@@ -116,5 +114,7 @@ def test_lexique_needs_its_columns(tmp_path):
         ("abri,.N+z1:ms", "Gender=Masc|Number=Sing"),
     ],
 )
-def test_the_semantic_marks_of_dela(line, feats):
-    assert [row.feats for row in parse_dela(line)] == [feats]
+def test_the_semantic_marks_of_dela(line, feats, tmp_path):
+    path = tmp_path / "words"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    assert [row.feats for row in read_dela(path, Report(path))] == [feats]

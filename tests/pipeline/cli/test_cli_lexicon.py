@@ -106,4 +106,4 @@ def test_guessers_are_measured_side_by_side_on_the_same_words():
     assert "| held-out lemmas " in said.stdout and "| unknown words of the treebank " in said.stdout
     said = CliRunner().invoke(app, [*coverage, "guesser,oracle"])
     assert said.exit_code == 2
-    assert "--guesser: expected some of guesser, guesser-lstm, got 'oracle'" in said.stderr
+    assert "--guesser: expected some of guesser" in said.stderr and "got 'oracle'" in said.stderr

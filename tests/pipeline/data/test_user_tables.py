@@ -58,40 +58,23 @@ def test_a_file_of_an_older_program_is_recognised_and_it_is_said(
     assert f"is not UTF-8: it is read as {name}" in capsys.readouterr().err
 
 
-def test_a_file_of_no_known_encoding_is_refused(tmp_path):
-    path = tmp_path / "items.txt"
-    path.write_bytes(b"\x81 abc")
-    with pytest.raises(ValueError, match="expected UTF-8, found byte 0x81"):
-        read_table(path, "sentence")
+CARRIAGE_RETURNS = "sentence\rL'été est fini.\rZoé dort.\r".encode("mac_roman")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
-def test_lines_that_end_in_carriage_returns_alone_are_refused(tmp_path, ending):
-    path = tmp_path / f"mac{ending}"
-    path.write_bytes("sentence\rL'été est fini.\rZoé dort.\r".encode("mac_roman"))
-    with pytest.raises(ValueError, match="found carriage returns alone"):
-        read_table(path, "sentence")
-
-
-def test_a_table_in_utf_16_is_refused_by_its_name(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("sentence\nElle dort.\n", encoding="utf-16")
-    with pytest.raises(ValueError, match=r"table\.csv: expected UTF-8, found UTF-16"):
-        read_table(path, "sentence")
-
-
-def test_bytes_that_no_encoding_has_are_refused(tmp_path):
-    path = tmp_path / "bytes.csv"
-    path.write_bytes(b"sentence\nl'\xe9t\xe9 \x81\n")
-    with pytest.raises(ValueError, match="expected UTF-8, found byte 0xe9"):
-        read_table(path, "sentence")
-
-
-def test_a_damaged_workbook_is_refused(tmp_path):
-    path = tmp_path / "stimuli.xlsx"
-    path.write_bytes(b"PK\x03\x04 no workbook")
-    with pytest.raises(ValueError, match="expected a workbook of Excel"):
-        read_table(path, "sentence")
+@pytest.mark.parametrize(
+    ("name", "data", "fault"),
+    [
+        ("items.txt", b"\x81 abc", "expected UTF-8, found byte 0x81"),
+        ("bytes.csv", b"sentence\nl'\xe9t\xe9 \x81\n", "expected UTF-8, found byte 0xe9"),
+        ("a.csv", "sentence\nElle dort.\n".encode("utf-16"), r"a\.csv: .*UTF-8, found UTF-16"),
+        ("a.xlsx", b"PK\x03\x04 no workbook", "expected a workbook of Excel"),
+        *((f"mac{end}", CARRIAGE_RETURNS, "found carriage returns") for end in (".csv", ".txt")),
+    ],
+)
+def test_what_cannot_be_read_as_a_table_is_refused_by_its_name(tmp_path, name, data, fault):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=fault):
+        read_table(tmp_path / name, "sentence")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
-"""Other tools open the artefacts: each file by the lines that docs/training.md gives for it."""
+"""Stages declare what they read; other tools open the artefacts as docs/training.md says."""
 
 import json
+from fnmatch import fnmatch
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,20 @@ from safetensors.numpy import load_file
 from scipy.sparse import csr_matrix, load_npz
 
 from accord.models.phi import Features
+from accord.pipeline.model.folder import COPIED
+from accord.pipeline.stages.table import STAGES
+
+
+def test_stages_read_earlier_stages():
+    for place, stage in enumerate(STAGES.values()):
+        assert stage.inputs.keys() <= {*[*STAGES][:place]}
+
+
+@pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
+def test_what_a_model_takes_from_a_stage_or_an_audit_reads_is_among_its_outputs(stage):
+    audited = (name for files in stage.audited.values() for name in files)
+    for name in (*COPIED.get(stage.name, ()), *audited):
+        assert any(fnmatch(output, name) or fnmatch(name, output) for output in stage.outputs)
 
 
 def test_every_file_of_a_run_is_opened_by_the_tools_of_its_format(tiny_run):

@@ -20,6 +20,10 @@ def made(out, *sources: str, **params) -> dict[str, list[str]]:
     return {split: [row["text"] for row in rows(path)] for split, path in splits(out).items()}
 
 
+def sizes(parts: dict[str, list[str]]) -> dict[str, int]:
+    return {split: len(part) for split, part in parts.items()}
+
+
 def write(folder, **texts: list[str]) -> str:
     folder.mkdir()
     for name, lines in texts.items():
@@ -60,11 +64,7 @@ def test_a_text_is_shuffled_without_what_differs_in_case_alone(tmp_path):
     lines = phrases("texte", 100)
     source = write(tmp_path / "texts", one=[*lines, *map(str.upper, lines)])
     parts = made(tmp_path / "out", source, valid=0.1, test=5)
-    assert {split: len(part) for split, part in parts.items()} == {
-        "train": 85,
-        "valid": 10,
-        "test": 5,
-    }
+    assert sizes(parts) == {"train": 85, "valid": 10, "test": 5}
     everything = [*parts["train"], *parts["valid"], *parts["test"]]
     assert sorted(everything) == sorted(lines)
     assert everything != lines
@@ -130,11 +130,7 @@ def test_of_several_sources_each_sentence_is_kept_once_and_knows_its_part(tmp_pa
     both = sources(tmp_path / "texts", a=own["a"], b=[*own["b"], *map(str.upper, own["a"])])
     parts = made(tmp_path / "out", *both, valid=20, test=30)
     assert sorted(parts["train"] + parts["valid"] + parts["test"]) == sorted(own["a"] + own["b"])
-    assert {split: len(part) for split, part in parts.items()} == {
-        "train": 50,
-        "valid": 20,
-        "test": 30,
-    }
+    assert sizes(parts) == {"train": 50, "valid": 20, "test": 30}
     for path in splits(tmp_path / "out").values():
         assert all(row["text"] in own[row["part"].removesuffix(".txt")] for row in rows(path))
     assert "50 sentences left out" in capsys.readouterr().err
@@ -213,11 +209,7 @@ def test_no_document_is_in_two_splits(tmp_path, kind):
     """A test on an article whose other sentences were trained on is too easy."""
     source = write_articles(tmp_path / "texts", kind)
     parts = made(tmp_path / "out", source, valid=0.1, test=100)
-    assert {split: len(part) for split, part in parts.items()} == {
-        "train": 710,
-        "valid": 90,
-        "test": 100,
-    }
+    assert sizes(parts) == {"train": 710, "valid": 90, "test": 100}
     found = documents(tmp_path / "out")
     for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
         assert not {*found[one]} & {*found[other]}
@@ -231,31 +223,18 @@ def test_no_document_is_in_two_splits(tmp_path, kind):
             assert kind == "column" or numbers == sorted(numbers)
 
 
-def test_a_text_that_is_one_document_is_split_by_sentence_and_says_so(tmp_path, capsys):
-    source = write(tmp_path / "texts", one=phrases("texte", 100))
+@pytest.mark.parametrize(("names", "reason"), [("a", "one document"), ("abcd", "few or long")])
+def test_one_document_or_long_ones_are_split_by_sentence_and_it_is_said(
+    tmp_path, capsys, names, reason
+):
+    source = write(tmp_path / "texts", **{name: phrases(name, 100) for name in names})
     parts = made(tmp_path / "out", source, valid=10, test=10)
-    assert {split: len(part) for split, part in parts.items()} == {
-        "train": 80,
-        "valid": 10,
-        "test": 10,
-    }
-    assert "texts: one document, so the splits are drawn sentence by sentence" in (
-        capsys.readouterr().err
-    )
+    assert sizes(parts) == {"train": 100 * len(names) - 20, "valid": 10, "test": 10}
+    said = capsys.readouterr().err
+    assert f"texts: {reason}" in said and "so the splits are drawn sentence by sentence" in said
     assert about(tmp_path / "out")["drawn by sentence"] == ["texts"]
-    for names in documents(tmp_path / "out").values():  # no sentence follows the one before it
-        assert {*names} == {None}
-
-
-def test_documents_longer_than_a_split_are_split_by_sentence_and_it_is_said(tmp_path, capsys):
-    source = write(tmp_path / "texts", **{name: phrases(name, 100) for name in "abcd"})
-    parts = made(tmp_path / "out", source, valid=10, test=10)
-    assert {split: len(part) for split, part in parts.items()} == {
-        "train": 380,
-        "valid": 10,
-        "test": 10,
-    }
-    assert "texts: few or long documents, so the splits" in capsys.readouterr().err
+    for found in documents(tmp_path / "out").values():  # no sentence follows the one before it
+        assert {*found} == {None}
 
 
 def test_beside_a_source_of_documents_one_without_is_split_by_sentence(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import accord
@@ -28,9 +29,7 @@ def this(tmp_path_factory, slow):
         "train.text": "documents",
         "train.source_weights": {"long.txt": 2, "short.txt": 0.5},
     }
-    return accord.run(
-        "tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=folder / "runs"
-    )
+    return accord.run("tiny", set=changes, models=["ll-rnn"], runs=folder / "runs")
 
 
 def folder_of(run, stage):
@@ -56,6 +55,27 @@ def test_sentences_read_by_themselves_have_figures_of_their_own(this):
     )
 
 
+def test_the_figures_of_a_split_are_those_of_its_sources_together(this):
+    scores = read_scores(folder_of(this, "evaluate"))
+    values = scores.set_index(["split", "metric"])["value"]
+    for split in ("valid", "test"):
+        parts = [f"{split}/long.txt", f"{split}/short.txt"]
+        figures = pd.DataFrame({name: values[name] for name in (split, *parts)})
+        tokens = figures.loc["words"] + figures.loc["sentences"]
+        nats = figures.loc["nats per word"] * tokens
+        characters = nats / np.log(2) / figures.loc["bits per character"]
+        for counted in (tokens, nats, characters):
+            assert counted[parts].sum() == pytest.approx(counted[split])
+        assert (tokens[parts] > 0).all()
+
+
+def test_the_table_shows_the_parts_of_the_test(this):
+    table = (this.folder / "report" / "table.md").read_text(encoding="utf-8")
+    head = table.splitlines()[0]
+    assert "| perplexity (test/long.txt) | perplexity (test/short.txt) |" in head
+    assert "valid/" not in table
+
+
 def test_a_source_is_read_as_often_as_its_weight_says(this):
     encoded = folder_of(this, "encode")
     text = weighted(read_sentences(encoded, "train"), encoded, {"long.txt": 2})
@@ -63,16 +83,17 @@ def test_a_source_is_read_as_often_as_its_weight_says(this):
     assert text.weights.tolist() == [2 if part == "long.txt" else 1 for part in parts]
 
 
-def test_a_source_that_is_not_there_has_no_weight(this):
+@pytest.mark.parametrize(
+    ("weights", "fault"),
+    [
+        ({"lung.txt": 2}, r"unknown source 'lung.txt'.*long.txt"),
+        ({"long.txt": 0, "short.txt": 0}, "expected a source above 0"),
+    ],
+)
+def test_weights_of_other_sources_or_of_none_are_refused(this, weights, fault):
     encoded = folder_of(this, "encode")
-    with pytest.raises(ValueError, match=r"unknown source 'lung.txt'.*long.txt"):
-        weighted(read_sentences(encoded, "train"), encoded, {"lung.txt": 2})
-
-
-def test_some_source_is_read(this):
-    encoded = folder_of(this, "encode")
-    with pytest.raises(ValueError, match="expected a source above 0"):
-        weighted(read_sentences(encoded, "train"), encoded, {"long.txt": 0, "short.txt": 0})
+    with pytest.raises(ValueError, match=fault):
+        weighted(read_sentences(encoded, "train"), encoded, weights)
 
 
 def test_one_source_has_no_weights(tiny_run):

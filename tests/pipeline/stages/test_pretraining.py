@@ -18,29 +18,29 @@ SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 ONE_MODEL = {"models": ["ll-rnn"], "until": "evaluate"}
 
 
-@pytest.fixture
-def settings(tmp_path) -> list[str]:
-    (tmp_path / "pretraining.txt").write_text(f"{SENTENCE}\n" * 2000, encoding="utf-8")
-    return [
-        f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
-        "train.epochs=1",
-        "train.output={background_gate: true}",
-    ]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, slow):
+    folder = tmp_path_factory.mktemp("pretraining")
+    (folder / "pretraining.txt").write_text(f"{SENTENCE}\n" * 2000, encoding="utf-8")
+    return folder
 
 
-@pytest.mark.slow
+def trained(folder, *changes: str):
+    settings = [f"corpus.pretraining={folder / 'pretraining.txt'}", "train.epochs=1"]
+    return run("tiny", set=[*settings, *changes], **ONE_MODEL, runs=folder / "runs")
+
+
 @pytest.mark.parametrize("use", ["initialise", "background"])
-def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
+def test_what_the_text_beside_says_is_learned(folder, use):
     words = {}
     for pretraining in ("none", use):
         phases = {} if pretraining == "none" else {"pretraining": {"use": use, "epochs": 1}}
-        changes = [*settings, f"train.phases={phases}"]
-        this = run("tiny", set=changes, until="evaluate", runs=tmp_path / "runs")
+        this = trained(folder, "train.output={background_gate: true}", f"train.phases={phases}")
         scores = read_scores(this.artefacts["ll-rnn", "evaluate"].folder)
         assert set(scores["split"]) == {"train", "valid", "test"}
-        trained = this.artefacts["ll-rnn", "train"].folder
-        assert not (trained / "pretraining").exists()
-        curves = [trained / "pretraining.csv", trained / "curve.csv"][pretraining == "none" :]
+        network = this.artefacts["ll-rnn", "train"].folder
+        assert not (network / "pretraining").exists()
+        curves = [network / "pretraining.csv", network / "curve.csv"][pretraining == "none" :]
         seconds = sum(float(pd.read_csv(curve)["seconds"].sum()) for curve in curves)
         figures = scores.set_index(["split", "metric"])["value"]
         assert figures["train", "seconds"] == pytest.approx(seconds)
@@ -49,22 +49,21 @@ def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     assert words[use] > words["none"]
 
 
+def closed(folder, kind: str, text: str, *changes: str):
+    """Train a model of a closed vocabulary after such a text."""
+    (folder / "pretraining.txt").write_text(f"{text}\n" * 50)
+    settings = ["analyse.protocol=closed", f"background.kind={kind}"]
+    return trained(folder, *settings, "train.phases={pretraining: {epochs: 1}}", *changes)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unigram", "ngram"])
 def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after(tmp_path, kind):
-    """Of a closed vocabulary, which is the corpus's own; the words of suites are known too."""
-    (tmp_path / "pretraining.txt").write_text("Le zébu dort et elles rient.\n" * 50)
+    """A closed vocabulary is the corpus's own; the words of suites are known too."""
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "simple.txt").write_text("True\telles rient .\nFalse\telles rit .\n")
-    settings = [
-        f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
-        "analyse.protocol=closed",
-        f"analyse.suites=[{tmp_path / 'suite'}]",
-        f"background.kind={kind}",
-        "train.phases={pretraining: {epochs: 1}}",
-        "train.epochs=1",
-    ]
-    this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
+    suites = f"analyse.suites=[{tmp_path / 'suite'}]"
+    this = closed(tmp_path, kind, "Le zébu dort et elles rient.", suites)
     types = pd.read_parquet(this.artefacts["ll-rnn", "analyse"].folder / "types.parquet")
     prepared = this.artefacts["ll-rnn", "background"].folder
     b, b_before = np.load(prepared / "b.npy"), np.load(prepared / "b.pretraining.npy")
@@ -81,15 +80,7 @@ def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after
 @pytest.mark.parametrize("kind", ["unigram", "ngram"])
 def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
     """Those of tenses and persons that the text beside has, where the corpus has none."""
-    (tmp_path / "pretraining.txt").write_text("Vous dormiriez et nous fûmes, dormis-tu ?\n" * 50)
-    settings = [
-        f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
-        "analyse.protocol=closed",
-        f"background.kind={kind}",
-        "train.phases={pretraining: {epochs: 1}}",
-        "train.epochs=1",
-    ]
-    this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
+    this = closed(tmp_path, kind, "Vous dormiriez et nous fûmes, dormis-tu ?")
     inputs = {stage: artefact.folder for (_, stage), artefact in this.artefacts.items()}
     model = load_trained(ModelFolder(inputs["train"]))
     whole = Features.load(inputs["featurise"] / "phi.npz")
@@ -104,15 +95,11 @@ def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
     np.testing.assert_allclose(scored(model, text), scored(all_apart, text), atol=1e-5)
 
 
-def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
+def test_ngrams_may_be_counted_on_the_text_beside(folder):
     words = []
     for pretraining in ("false", "true"):
-        ngrams = [
-            "train.output=background",
-            "background.kind=ngram",
-            f"background.pretraining={pretraining}",
-        ]
-        this = run("tiny", set=settings + ngrams, **ONE_MODEL, runs=tmp_path / "runs")
+        ngrams = ["train.output=background", "background.kind=ngram"]
+        this = trained(folder, *ngrams, f"background.pretraining={pretraining}")
         words.append(sum(word.log_p for word in load(this.folder, "ll-rnn").score(SENTENCE)))
     assert words[1] > words[0]
 

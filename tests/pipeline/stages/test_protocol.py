@@ -19,7 +19,7 @@ def prepare(corpus: Path, out: Path, model: str) -> dict[str, bytes]:
     for name in PREPARED:
         folders[name] = out / name
         folders[name].mkdir(parents=True)
-        STAGES[name].compute(sections[name], folders, folders[name])
+        STAGES[name].module.compute(sections[name], folders, folders[name])
     made = [path for name in PREPARED for path in folders[name].iterdir()]
     return {p.parent.name + "/" + p.name: p.read_bytes() for p in made if p.stem != "test"}
 

@@ -122,7 +122,7 @@ def test_m_forms_have_a_feature_of_their_own_and_contracted_rows_the_tag_without
     assert len(features.names) == 10 + 53 - 3 + 1  # all but the three tags, and the end's own
     types = pd.read_parquet(prepared.artefacts["rnn", "analyse"].folder / "types.parquet")
     unnamed = features.number("pos=_")
-    carry = {form for word, form in enumerate(types["form"]) if unnamed in features.of(word)}
+    carry = {form for word, form in enumerate(types["form"]) if unnamed in features.row(word)}
     assert carry == {
         "au", "aux", "auquel", "auxquelles", "auxquels", "des", "desquelles", "du", "duquel",
     }  # fmt: skip

@@ -8,7 +8,7 @@ import torch
 from accord import lexicon
 from accord.lexicon.analysis import everything
 from accord.lexicon.guesser import learned_guesser
-from accord.lexicon.guesser_lstm import learned_lstm_guesser
+from accord.zoo.guesser import learned_lstm_guesser
 
 COLUMNS = ["form", "lemma", "upos", "feats"]
 STRINGS = [

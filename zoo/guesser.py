@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
@@ -31,13 +30,13 @@ class LetterTagger(nn.Module):
 
         P(tag | l₁…l_n) = softmax(W·[h→_n ; h←_1] + c)
 
-    h→ has read the word to its last letter, h← back to its first. A word is a sequence of strings,
-    mostly of one character each; unknown strings share one id.
+    h→ has read the word to its last letter, h← back to its first. The first letter is the look of
+    the form. Unknown letters share one id.
     """
 
     def __init__(self, letters: Sequence[str], tags: int):
         super().__init__()
-        self._id = {letter: place for place, letter in enumerate(letters, start=OTHER + 1)}
+        self._id = {letter: number for number, letter in enumerate(letters, start=OTHER + 1)}
         self.embedding = nn.Embedding(len(letters) + 1, EMBEDDING)
         self.lstm = nn.LSTM(EMBEDDING, HIDDEN, bidirectional=True)
         self.dropout = nn.Dropout(DROPOUT)
@@ -59,18 +58,72 @@ class LetterTagger(nn.Module):
             row[: len(kept)] = kept
         return torch.from_numpy(ids)
 
+
+class LSTMGuesser(LookGuesser):
+    """Guesses by a LetterTagger."""
+
+    name = "guesser-lstm"
+
+    def __init__(
+        self, network: LetterTagger, tags: Sequence[str], taught: Sequence[str], licence: str
+    ):
+        self.network, self.licence = network, licence
+        self._upos, self._feats = np.array([tag.split(" ") for tag in tags], dtype=object).T
+        # Analyses for a shape without training forms.
+        self._settled = {
+            look: np.array([shares.get(tag.rstrip(), 0.0) for tag in tags], dtype=np.float32)
+            for look, (shares, _) in LIKELY.items()
+            if look not in taught and shares
+        }
+
     @torch.inference_mode()
-    def shares(self, words: Sequence[Sequence[str]]) -> np.ndarray:
-        """Return P(tag | word), a row for each word."""
-        ids = self.encode(words)
-        shares = np.empty((len(ids), self.output.out_features), dtype=np.float32)
-        for start in range(0, len(ids), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
-            shares[part] = self(ids[part]).softmax(dim=1).numpy()
-        return shares
+    def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
+        parts = self.network.encode(_letters(look, forms)).split(AT_ONCE)
+        logits = [self.network(part) for part in parts if len(part)]
+        logits = torch.cat(logits) if logits else torch.empty(0, len(self._upos))
+        shares = logits.softmax(dim=1).numpy()
+        for name, settled in self._settled.items():
+            shares[look == name] = settled
+        # Of very many tags even the likeliest may have less than SMALLEST.
+        shares[shares < np.minimum(SMALLEST, shares.max(axis=1, keepdims=True))] = 0
+        shares *= (share / shares.sum(axis=1))[:, None]
+        word, tag = np.nonzero(shares)
+        texts = {"lemma": "", "upos": self._upos[tag], "feats": self._feats[tag]}
+        rows = pd.DataFrame({"word": word, **texts, "weight": shares[word, tag]})
+        return rows.assign(source=self.name).astype(dict.fromkeys([*texts, "source"], str))
 
 
-def train_tagger(
+def learned_lstm_guesser(
+    rows: pd.DataFrame, licence: str, steps: int = STEPS, seed: int = 0
+) -> LSTMGuesser:
+    """Learn a guesser from rows of form, lemma, upos and feats, kept in memory only.
+
+    The same rows, seed and number of threads give the same network.
+    """
+    by_look = {look: weighed(taught) for look, taught in teaching(rows).items() if len(taught)}
+    rows = pd.concat(by_look, names=["look"]).reset_index("look")
+    priors = {f"{upos} " for look in LIKELY.values() for upos in look.shares}
+    tags = pd.Index(sorted({*rows["tag"], *priors}))
+    word = rows.groupby(["look", "form"], sort=False).ngroup().to_numpy()
+    place = rows.groupby(word).cumcount().to_numpy()
+    # A word has one row of tags and one of their shares, padded with shares of zero.
+    size = (word.max() + 1, place.max() + 1)
+    tag_of, share_of = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.float32)
+    tag_of[word, place] = tags.get_indexer(rows["tag"])
+    weight = np.bincount(word, weights=rows["weight"])
+    share_of[word, place] = rows["weight"] / weight[word]
+    first = rows[place == 0]
+    words = _letters(first["look"], first["form"])
+    network = _train(words, tag_of, share_of, weight, len(tags), steps, seed)
+    return LSTMGuesser(network, tags, list(by_look), licence)
+
+
+def _letters(looks: Sequence[str], forms: Sequence[str]) -> list[list[str]]:
+    """Return the look of each form, then its letters, all of them small."""
+    return [[look, *form.lower()] for look, form in zip(looks, forms, strict=True)]
+
+
+def _train(
     words: Sequence[Sequence[str]],
     tags: np.ndarray,
     shares: np.ndarray,
@@ -79,13 +132,9 @@ def train_tagger(
     steps: int,
     seed: int,
 ) -> LetterTagger:
-    """Train a network of `count` tags on words drawn by their weights.
-
-    A word has one row of `tags` and one of their `shares`, padded with shares of zero. The same
-    words, seed and number of threads give the same network.
-    """
-    seen = Counter(letter for word in words for letter in {*word})
-    letters = sorted(letter for letter, times in seen.items() if times >= RAREST)
+    """Train a network of `count` tags on words drawn by their weights."""
+    frequency = Counter(letter for word in words for letter in {*word})
+    letters = sorted(letter for letter, times in frequency.items() if times >= RAREST)
     bounds = np.cumsum(weights / weights.sum())[:-1]
     drawn = np.random.default_rng(seed)
     tags, shares = torch.from_numpy(tags), torch.from_numpy(shares)
@@ -105,60 +154,3 @@ def train_tagger(
             optimiser.step()
             schedule.step()
     return network.eval()
-
-
-class LSTMGuesser(LookGuesser):
-    """Guesses by a LetterTagger whose first letter is the look of the form."""
-
-    name = "guesser-lstm"
-
-    def __init__(self, network, tags: Sequence[str], taught: Sequence[str], licence: str):
-        self.network, self.licence = network, licence
-        self._upos, self._feats = np.array([tag.split(" ") for tag in tags], dtype=object).T
-        # Analyses for a shape without training forms.
-        self._settled = {
-            look: np.array([shares.get(tag.rstrip(), 0.0) for tag in tags], dtype=np.float32)
-            for look, (shares, _) in LIKELY.items()
-            if look not in taught and shares
-        }
-
-    def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
-        shares = self.network.shares(spelled(look, forms))
-        for name, settled in self._settled.items():
-            shares[look == name] = settled
-        # Of very many tags even the likeliest may have less than SMALLEST.
-        shares[shares < np.minimum(SMALLEST, shares.max(axis=1, keepdims=True))] = 0
-        shares *= (share / shares.sum(axis=1))[:, None]
-        word, tag = np.nonzero(shares)
-        texts = {"lemma": pa.repeat("", len(word)), "upos": self._upos[tag]}
-        texts |= {"feats": self._feats[tag], "source": pa.repeat(self.name, len(word))}
-        rows = pa.table(texts).to_pandas()
-        rows.insert(0, "word", word)
-        rows.insert(4, "weight", shares[word, tag])
-        return rows
-
-
-def spelled(looks: np.ndarray, forms: np.ndarray) -> list[list[str]]:
-    """Return the look of each form, then its letters, all of them small."""
-    return [[look, *form.lower()] for look, form in zip(looks, forms, strict=True)]
-
-
-def learned_lstm_guesser(
-    rows: pd.DataFrame, licence: str, steps: int = STEPS, seed: int = 0
-) -> LSTMGuesser:
-    """Learn a guesser from rows of form, lemma, upos and feats, kept in memory only."""
-    by_look = {look: weighed(taught) for look, taught in teaching(rows).items() if len(taught)}
-    rows = pd.concat(by_look, names=["look"]).reset_index("look")
-    priors = {f"{upos} " for look in LIKELY.values() for upos in look.shares}
-    tags = pd.Index(sorted({*rows["tag"], *priors}))
-    word = rows.groupby(["look", "form"], sort=False).ngroup().to_numpy()
-    place = rows.groupby(word).cumcount().to_numpy()
-    size = (word.max() + 1, place.max() + 1)
-    tag_of, share_of = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.float32)
-    tag_of[word, place] = tags.get_indexer(rows["tag"])
-    weight = np.bincount(word, weights=rows["weight"])
-    share_of[word, place] = rows["weight"] / weight[word]
-    first = rows[place == 0]
-    words = spelled(first["look"], first["form"])
-    network = train_tagger(words, tag_of, share_of, weight, len(tags), steps, seed)
-    return LSTMGuesser(network, tags, list(by_look), licence)

