@@ -64,15 +64,15 @@ def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
         is_unknown = np.isin(words, unknown)
         log_p, own, ranks = [], [], []
         for each, scored in zip(asked, (ours, theirs), strict=True):
-            beside = each.shares.log_prob_of(scored, with_others(words, unknown))
+            beside = each.log_prob_of(scored, with_others(words, unknown))
             log_p.append(with_spelling(beside, spelled[at], is_unknown))
             own.append(beside[:, 0])
-            ranks.append(each.shares.likelier(scored, own[-1] + TIE))
+            ranks.append(each.likelier(scored, own[-1] + TIE))
         most = max(most, float(np.abs(log_p[0] - log_p[1]).max()))
         other = np.flatnonzero(ranks[0] != ranks[1])
         same += len(words) - len(other)
         bounds = (own[1][other] + sign * 2 * CLOSE for sign in (1, -1))
-        least, greatest = (asked[1].shares.likelier(theirs[other], each) for each in bounds)
+        least, greatest = (asked[1].likelier(theirs[other], each) for each in bounds)
         tied += int(((least <= ranks[0][other]) & (ranks[0][other] <= greatest)).sum())
     yield "sentences", float(len(batch.lengths))
     yield "words and ends", float(len(batch.ids))

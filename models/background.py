@@ -1,7 +1,7 @@
 """b(K, x), the mass of words before the features speak: unigram, uniform, cross-fitted n-grams."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.data import END, Sentences, preceding
+from accord.models.gpu.kernels import rows_of
 from accord.models.ngrams import (
     History,
     Level,
@@ -71,10 +72,6 @@ class Background(nn.Module):
     def size(self) -> int:
         """Return the number of probabilities that it lists: here one for each word."""
         return len(self.of_word)
-
-    def entries(self, contexts: np.ndarray) -> int:
-        """Return how many table entries the masses in some contexts add up."""
-        return 0
 
     def check_features(self, features: Features) -> None:
         """Validate that the masses are those of the words and signatures of Φ."""
@@ -307,11 +304,11 @@ class NGramBackground(Background):
 
     is_static = True
     log_unigram: Tensor  # log B_s of the empty context, in the whole text and without each part
-    # Those of `_SeenContexts`:
-    seen_nodes: Tensor
-    seen_starts: Tensor
+    # Σ_{x∈s} a(hx) of every context h that is not empty and every signature s seen after it:
+    seen_nodes: Tensor  # number of nodes before those of each length, from 1
+    seen_starts: Tensor  # of each node's entries, the nodes of all lengths in a row; and their end
     seen_signatures: Tensor
-    seen_added: Tensor
+    seen_added: Tensor  # in double precision where some are negative, and B_s a difference
 
     def __init__(
         self,
@@ -333,11 +330,34 @@ class NGramBackground(Background):
         signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
         unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signature_count)
         unigram.index_add_(1, signature, ngrams.p_0.view(self.folds + 1, -1))
-        seen = _seen(ngrams, signature, features.signature_count)
-        for name, tensor in seen._asdict().items():
-            self.register_buffer(f"seen_{name}", tensor, persistent=False)
-        log_unigram = unigram.log().to(seen.added.dtype)
+        self._register_seen(ngrams, signature)
+        log_unigram = unigram.log().to(self.seen_added.dtype)
         self.register_buffer("log_unigram", log_unigram, persistent=False)
+
+    def _register_seen(self, ngrams: NGrams, signature: Tensor) -> None:
+        """Sum a(hx) over the words of each signature that were seen after each context."""
+        sizes, entries, signatures = [0], 0, self.signature_count
+        starts, of_entry, added = [], [signature.new_empty(0)], [ngrams.p_0.new_empty(0)]
+        for length, table in enumerate(ngrams.tables[1:], start=1):
+            node, word = table.keys // ngrams.words, table.keys % ngrams.words
+            below = ngrams.p(ngrams.shorter_nodes(length, node), word)
+            more = table.p - table.backoff[node] * below
+            pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
+            added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more))
+            of_entry.append(pairs % signatures)
+            first = torch.arange(len(table.contexts), device=pairs.device) * signatures
+            starts.append(torch.searchsorted(pairs, first) + entries)
+            sizes.append(sizes[-1] + len(first))
+            entries += len(pairs)
+        all_added = torch.cat(added)
+        is_exact = bool((all_added > -ROUNDING).all())
+        for name, tensor in {
+            "nodes": signature.new_tensor(sizes[:-1]),
+            "starts": torch.cat([*starts, signature.new_tensor([entries])]),
+            "signatures": torch.cat(of_entry).int(),
+            "added": all_added.float() if is_exact else all_added,
+        }.items():
+            self.register_buffer(f"seen_{name}", tensor, persistent=False)
 
     @classmethod
     def learn(
@@ -392,23 +412,28 @@ class NGramBackground(Background):
 
     def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
         context = required(context)
-        seen, log_mass = self._seen_after(context), self.log_unigram[context[:, 0]]
-        sums = seen.sums(like=log_mass)
-        at_seen = sums.view(-1)[seen.positions]
+        log_mass = self.log_unigram[context[:, 0]]
+        log_scale, rows, places, added = self._seen_after(context)
+        sums = torch.zeros_like(log_mass)
+        sums.view(-1).index_add_(0, places, added)  # over all lengths; 0 where nothing was seen
+        at_seen = sums.view(-1)[places]
         if not split:
-            log_mass.add_(seen.log_scale)
+            log_mass.add_(log_scale)
             flat = log_mass.view(-1)  # a position that comes twice is set to one value twice
-            flat[seen.positions] = _log_sum(flat[seen.positions], at_seen)
+            flat[places] = _log_sum(flat[places], at_seen)
             return log_mass.float(), None
         # The evidence differs from log γ only where a signature was seen: only there it is summed.
-        backed_off = log_mass.view(-1)[seen.positions] + seen.log_scale.view(-1)[seen.row]
+        backed_off = log_mass.view(-1)[places] + log_scale.view(-1)[rows]
         evidence = sums
-        evidence.view(-1)[seen.positions] = (_log_sum(backed_off, at_seen) - backed_off).nan_to_num(
-            nan=0.0
-        )
-        return log_mass.float(), evidence.add_(seen.log_scale).float()
+        gain = _log_sum(backed_off, at_seen) - backed_off
+        evidence.view(-1)[places] = gain.nan_to_num(nan=0.0)
+        return log_mass.float(), evidence.add_(log_scale).float()
 
-    def _seen_after(self, context: Tensor) -> "_SeenAfter":
+    def _seen_after(self, context: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return log γ of the unigrams (N × 1), and the mass that contexts add to signatures.
+
+        The mass has an entry for each length: its row in the batch, its place among the N × S.
+        """
         scales = torch.stack(self.ngrams.scales(context.unbind(1)), dim=1)
         longer = context[:, 1:]
         node = longer + self.seen_nodes
@@ -420,8 +445,8 @@ class NGramBackground(Background):
         if self.room is not None:
             added = added.masked_fill(entry < 0, 0)
         row = row // max(1, longer.shape[1])
-        positions = row * self.log_unigram.shape[1] + self.seen_signatures[entry]
-        return _SeenAfter(scales[:, :1].log().to(exact), row, positions, added)
+        places = row * self.log_unigram.shape[1] + self.seen_signatures[entry]
+        return scales[:, :1].log().to(exact), row, places, added
 
     def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         context = required(context)
@@ -438,79 +463,6 @@ class NGramBackground(Background):
     def size(self) -> int:
         """Return the number of n-grams."""
         return sum(len(table.keys) for table in self.ngrams.tables)
-
-    def entries(self, contexts: np.ndarray) -> int:
-        longer = contexts[..., 1:]
-        first, sizes = self._sizes
-        return int(sizes[(longer + first)[longer >= 0]].sum())
-
-    @cached_property
-    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of nodes before those of each length, and of entries of each node."""
-        return self.seen_nodes.cpu().numpy(), self.seen_starts.diff().cpu().numpy()
-
-
-class _SeenAfter(NamedTuple):
-    """The mass that the contexts of a batch add to signatures, one entry for each length."""
-
-    log_scale: Tensor  # of the unigram in each context (N × 1)
-    row: Tensor  # of each entry in the batch
-    positions: Tensor  # of each entry among the N × S
-    added: Tensor
-
-    def sums(self, like: Tensor) -> Tensor:
-        """Return the sum over all lengths, 0 where nothing is added: (N × S)."""
-        sums = torch.zeros_like(like)
-        sums.view(-1).index_add_(0, self.positions, self.added)
-        return sums
-
-
-class _SeenContexts(NamedTuple):
-    """Σ_{x∈s} a(hx) of every context h that is not empty and every signature s seen after it."""
-
-    nodes: Tensor  # number of nodes before those of each length, from 1
-    starts: Tensor  # of each node's entries, the nodes of all lengths in a row; and their end
-    signatures: Tensor
-    added: Tensor  # in double precision where some are negative, and B_s a difference
-
-
-def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _SeenContexts:
-    sizes, starts, of_entry, added, entries = [0], [], [], [], 0
-    for length, table in enumerate(ngrams.tables[1:], start=1):
-        node, word = table.keys // ngrams.words, table.keys % ngrams.words
-        below = ngrams.p(ngrams.shorter_nodes(length, node), word)
-        more = table.p - table.backoff[node] * below
-        pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
-        added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more))
-        of_entry.append((pairs % signatures).int())
-        first = torch.arange(len(table.contexts), device=pairs.device) * signatures
-        starts.append(torch.searchsorted(pairs, first) + entries)
-        sizes.append(sizes[-1] + len(first))
-        entries += len(pairs)
-    end = signature.new_tensor([entries])
-    more = torch.cat(added) if added else ngrams.p_0.new_empty(0)
-    return _SeenContexts(
-        signature.new_tensor(sizes[:-1]),
-        torch.cat([*starts, end]),
-        torch.cat(of_entry) if of_entry else signature.new_empty(0).int(),
-        more.float() if bool((more > -ROUNDING).all()) else more,
-    )
-
-
-def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:
-    """Return the row of every position from its start up to its end, and the positions.
-
-    With `room` the result has this length, so that no GPU is waited for; unused entries are −1.
-    """
-    sizes = ends - starts
-    if room is not None:
-        place, stops = torch.arange(room, device=sizes.device), sizes.cumsum(0)
-        row = torch.searchsorted(stops, place, right=True).clamp(max=len(sizes) - 1)
-        places = starts[row] + place - (stops - sizes)[row]
-        return row, torch.where(place < stops[-1], places, -1)
-    row = torch.repeat_interleave(sizes)
-    shift = starts - (sizes.cumsum(0) - sizes)
-    return row, torch.arange(len(row), device=row.device) + shift[row]
 
 
 def _log_sum(log_mass: Tensor, added: Tensor) -> Tensor:

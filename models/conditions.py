@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from accord.errors import AccordError
 from accord.models.common.registry import about
 from accord.models.common.schema import Range
-from accord.models.data import END, NO_WORD, ColumnShare, Sentences
+from accord.models.data import END, NO_WORD, Sentences
 from accord.models.encoder import WordEmbedding
+from accord.models.gpu.processes import ProcessShare
 
 Extra = Mapping[str, Tensor]  # further inputs of words (T × B × k), by name
 NOTHING: Extra = {}
@@ -20,11 +21,11 @@ class Unconditioned(nn.Module):
     """The interface of conditions, and the empty one."""
 
     has_fixed_shapes = True  # whether a CUDA graph can record it
-    given: Tensor | None  # the labels of sentences that bring none themselves
+    default_labels: Tensor | None  # the labels of sentences that bring none themselves
 
     def __init__(self, sizes: Sequence[int], size: int):
         super().__init__()
-        self.register_buffer("given", None, persistent=False)
+        self.register_buffer("default_labels", None, persistent=False)
 
     @property
     def width(self) -> int:
@@ -63,7 +64,7 @@ class Condition(Unconditioned):
     """
 
     reads_labels = True
-    given: Tensor
+    default_labels: Tensor
     first: Tensor  # start of each kind's labels in c, less 1
     sizes: Tensor  # the number of labels of each kind
 
@@ -80,13 +81,13 @@ class Condition(Unconditioned):
         if not sizes:
             raise AccordError("condition: expects labels of the sentences, found none")
         self.dropout = dropout
-        self.share: ColumnShare | None = None
+        self.share: ProcessShare | None = None  # of the columns, if processes share a batch
         self.weight = nn.Parameter(torch.zeros(sum(sizes), size))
         numbers = torch.tensor([0, *sizes])
         # Labels of a kind are numbered from 1, 0 being none; in c they follow those before them.
         self.register_buffer("first", numbers.cumsum(0)[:-1] - 1, persistent=False)
         self.register_buffer("sizes", numbers[1:], persistent=False)
-        self.register_buffer("given", torch.zeros_like(numbers[1:]), persistent=False)
+        self.register_buffer("default_labels", torch.zeros_like(numbers[1:]), persistent=False)
 
     def inputs(self, embedded: Tensor, c: Tensor) -> Tensor:
         return embedded + c @ self.weight
@@ -95,7 +96,7 @@ class Condition(Unconditioned):
         """Return c of each word that is read (T × B × L), from its sentence's labels (… × k)."""
         labels = extra.get("labels")
         if labels is None:
-            labels = self.given.expand(*words.shape, -1)
+            labels = self.default_labels.expand(*words.shape, -1)
         labels = self._checked(labels.long())
         if self.training and self.dropout:
             labels = labels * self._kept(words)
@@ -178,11 +179,11 @@ class Attended(Unconditioned):
         self.query = nn.Linear(width, self.size, bias=False)
 
     def conditioned(self, sentences: Sentences) -> Sentences:
-        return sentences.with_before(self.reach)
+        return sentences.with_previous(self.reach)
 
     def forward(self, words: Tensor, extra: Extra) -> Tensor:
         """Return the words of the sentence before that of each word: (T × B × n)."""
-        previous = extra.get("before")
+        previous = extra.get("previous")
         return words.new_full((*words.shape, 1), NO_WORD) if previous is None else previous.long()
 
     def outputs(self, h: Tensor, c: Tensor) -> Tensor:

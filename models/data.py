@@ -6,7 +6,7 @@ The sentences of an agreement suite differ in few words: in CLAMS French 753,896
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Sentences(NamedTuple):
     read as one text, in which the state is carried across sentence ends. Without it every sentence
     is read alone. A model that was trained on single sentences reads each alone, whatever its
     document, unless `carried` is true. `weights` is how often an epoch of training reads each
-    sentence, on average; by default once. `before` (sentences × n) has the last words of the
+    sentence, on average; by default once. `previous` (sentences × n) has the last words of the
     previous sentence, for a model that they condition.
     """
 
@@ -41,16 +41,16 @@ class Sentences(NamedTuple):
     documents: np.ndarray | None = None
     weights: np.ndarray | None = None
     carried: bool = False
-    before: np.ndarray | None = None
+    previous: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
-        """The position of each sentence's first word."""
+        """Return the position of each sentence's first word."""
         return np.cumsum(self.lengths) - self.lengths
 
     @property
     def offsets(self) -> np.ndarray:
-        """The number of words of its sentence before each word."""
+        """Return the number of words of its sentence before each word."""
         return in_a_row(0, self.lengths)
 
     def chosen(self, mask: np.ndarray) -> "Sentences":
@@ -65,12 +65,12 @@ class Sentences(NamedTuple):
 
     def _select(self, ids: np.ndarray, sentences: np.ndarray | slice) -> "Sentences":
         """Return some sentences, whose words have these ids."""
-        labels, documents, weights, before = (
+        labels, documents, weights, previous = (
             None if values is None else values[sentences]
-            for values in (self.labels, self.documents, self.weights, self.before)
+            for values in (self.labels, self.documents, self.weights, self.previous)
         )
         lengths = self.lengths[sentences]
-        return Sentences(ids, lengths, labels, documents, weights, self.carried, before)
+        return Sentences(ids, lengths, labels, documents, weights, self.carried, previous)
 
     def first_sentences(self) -> np.ndarray:
         """Return the number of the first sentence of each text: of a document, or a sentence."""
@@ -92,7 +92,7 @@ class Sentences(NamedTuple):
 
     @property
     def epoch_words(self) -> float:
-        """The number of words that an epoch reads, on average."""
+        """Return the number of words that an epoch reads, on average."""
         if self.weights is None:
             return len(self.ids)
         _, lengths = self.texts()
@@ -123,25 +123,25 @@ class Sentences(NamedTuple):
     @property
     def extra(self) -> dict[str, np.ndarray]:
         """Further inputs of each word by name: labels of its sentence, the previous sentence."""
-        inputs = {"labels": self.labels, "before": self.before}
+        inputs = {"labels": self.labels, "previous": self.previous}
         return {
             name: np.repeat(values, self.lengths, axis=0)
             for name, values in inputs.items()
             if values is not None
         }
 
-    def with_before(self, reach: int) -> "Sentences":
-        """Return the sentences with `before`: words of the previous sentence of the document."""
-        if self.documents is None or self.before is not None:
+    def with_previous(self, reach: int) -> "Sentences":
+        """Return the sentences with `previous`: words of the previous sentence of the document."""
+        if self.documents is None or self.previous is not None:
             return self
         ends = self.starts + self.lengths - 1  # END is left out
         back = np.arange(reach, 0, -1)
         within = back <= (self.lengths[:-1] - 1)[:, None]
         within &= (self.documents[1:] == self.documents[:-1])[:, None]
         words = self.ids[np.maximum(ends[:-1, None] - back, 0)]
-        before = np.full((len(self.lengths), reach), NO_WORD, np.int32)
-        before[1:] = np.where(within, words, NO_WORD)
-        return self._replace(before=before)
+        previous = np.full((len(self.lengths), reach), NO_WORD, np.int32)
+        previous[1:] = np.where(within, words, NO_WORD)
+        return self._replace(previous=previous)
 
 
 def in_a_row(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
@@ -320,24 +320,6 @@ def detached(state: State) -> State:
 def columns(state: State, chosen: "Tensor | slice") -> State:
     """Return some columns of a state, contiguous in memory, as the kernels of a GPU want it."""
     return tuple(tuple(tensor[:, chosen].contiguous() for tensor in layer) for layer in state)
-
-
-class ColumnShare(Protocol):
-    """The columns of a batch that this process reads, if several share it."""
-
-    @property
-    def total(self) -> int:
-        """The number of columns of the whole batch."""
-
-    @property
-    def columns(self) -> slice: ...
-
-
-@runtime_checkable
-class DrawsForColumns(Protocol):
-    """A module that draws for all columns of a batch, whichever process reads them."""
-
-    share: ColumnShare | None
 
 
 TREE_WORDS_AT_ONCE = 1 << 14  # in one tree, padding included

@@ -14,9 +14,10 @@ from torch.nn import functional
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
 from accord.models.common.registry import Choice, about, parted
-from accord.models.data import ColumnShare, State, in_a_row
+from accord.models.data import State, in_a_row
+from accord.models.gpu.processes import ProcessShare
 from accord.models.parts import INPUTS
-from accord.models.phi import Features
+from accord.models.phi import Features, chosen_rows
 
 PIECE = 64  # rows summed by one thread: else all would wait for the one feature of 6,000 signatures
 
@@ -35,8 +36,8 @@ class FeatureProduct(nn.Module):
         super().__init__()
         self.is_identity, self.feature_count = features.is_identity, features.feature_count
         self.sparse_count, self.signature_count = features.sparse_count, features.signature_count
-        self.matrix = _Rows(features.indptr, features.indices, features.values)
-        for prefix, bags in zip(("", "transposed_"), self._both_ways(self.matrix), strict=True):
+        self.matrix = features.indptr, features.indices, features.values
+        for prefix, bags in zip(("", "transposed_"), self._both_ways(*self.matrix), strict=True):
             for name, array in bags._asdict().items():
                 self.register_buffer(prefix + name, array, persistent=False)
         rows = features.vectors[features.vector] if features.dimensions else None
@@ -56,7 +57,7 @@ class FeatureProduct(nn.Module):
         """Return the rows of different signatures at the price of these rows (CPU only)."""
         if self.is_identity:
             return functional.embedding(signatures, weight)
-        bags = self._both_ways(self.matrix.chosen(signatures.numpy()))
+        bags = self._both_ways(*chosen_rows(*self.matrix, signatures.numpy()))
         rows = _BagSum.apply(weight[: self.sparse_count], *bags)
         if self.dense is None:
             return rows
@@ -80,15 +81,15 @@ class FeatureProduct(nn.Module):
             return sums
         return torch.cat([sums, self.dense.to(rows.dtype).T @ rows])
 
-    def _both_ways(self, matrix: "_Rows") -> tuple["_Bags", "_Bags"]:
+    def _both_ways(
+        self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray
+    ) -> tuple["_Bags", "_Bags"]:
         """Return rows of Φ as bags of features, and features as bags of these rows."""
-        by_feature = np.argsort(matrix.indices, kind="stable")
-        starts = np.searchsorted(matrix.indices[by_feature], np.arange(self.sparse_count))
-        row = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))[by_feature]
-        return (
-            _in_pieces(matrix.indices, matrix.indptr[:-1], matrix.values),
-            _in_pieces(row, starts, matrix.values[by_feature]),
-        )
+        by_feature = np.argsort(indices, kind="stable")
+        starts = np.searchsorted(indices[by_feature], np.arange(self.sparse_count))
+        row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[by_feature]
+        bags = _in_pieces(indices, indptr[:-1], values)
+        return bags, _in_pieces(row, starts, values[by_feature])
 
     @property
     def _bags(self) -> "_Bags":
@@ -97,20 +98,6 @@ class FeatureProduct(nn.Module):
     @property
     def _transposed(self) -> "_Bags":
         return _Bags(*(getattr(self, f"transposed_{name}") for name in _Bags._fields))
-
-
-class _Rows(NamedTuple):
-    """The sparse block of Φ, as `Features` has it."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-
-    def chosen(self, rows: np.ndarray) -> "_Rows":
-        starts, lengths = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
-        entries = in_a_row(starts, lengths)
-        ends = np.concatenate(([0], np.cumsum(lengths)))
-        return _Rows(ends, self.indices[entries], self.values[entries])
 
 
 class _Bags(NamedTuple):
@@ -280,7 +267,7 @@ class VariationalDropout(nn.Module):
     def __init__(self, rate: float, every_step: bool = False):
         super().__init__()
         self.rate, self.every_step = rate, every_step
-        self.share: ColumnShare | None = None
+        self.share: ProcessShare | None = None  # of the columns, if processes share a batch
 
     def forward(self, sequence: Tensor) -> Tensor:
         if not self.training or not self.rate:

@@ -21,7 +21,6 @@ from accord.models.encoder import (
     FeatureEmbedding,
     Psi,
     VariationalDropout,
-    WordEmbedding,
     embedding,
     reads_letters,
 )
@@ -49,7 +48,7 @@ class Seen(NamedTuple):
     output: OutputLayer
     classes: ScoredSignatures | None  # scored in these states, if the output is log-linear
     nats: Tensor  # per target word, by the output layer alone
-    after: State  # of the encoder, after the last word
+    state: State  # of the encoder, after the last word
 
     def scored(self) -> ScoredSignatures:
         """Return the scored signatures; an error if the output has none."""
@@ -82,7 +81,8 @@ class LanguageModel(nn.Module):
     ):
         super().__init__()
         self.recipe, self.psi, self.vocabulary_size = recipe, psi, features.vocabulary_size
-        self.ends = EndsOfWords(ends) if reads_ends(recipe.encoder) else None
+        reads_ends = ENCODERS.about(recipe.encoder, "reads") == "ends of words"
+        self.ends = EndsOfWords(ends) if reads_ends else None
         self.embedding = embedding(
             recipe.input,
             features,
@@ -104,9 +104,19 @@ class LanguageModel(nn.Module):
         )
         self.condition: Unconditioned = CONDITIONS.make(recipe.condition, labels, recipe.embedding)
         self.condition.attach(self.embedding, width)
-        self.output: OutputLayer = output_layer(
-            recipe, features, background, self.embedding, classes, self.condition.width, described
+        read = self.embedding
+        shared = read if recipe.tied and isinstance(read, FeatureEmbedding) else None
+        context = OutputContext(
+            name=parted(recipe.output)[0],
+            features=features,
+            background=background,
+            size=width,
+            embedding=shared,
+            classes=classes,
+            extra=self.condition.width,
+            described=described,
         )
+        self.output: OutputLayer = OUTPUTS.make(recipe.output, context)
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
 
@@ -139,7 +149,7 @@ class LanguageModel(nn.Module):
         of the words, `begun` is the result of `begin`.
         """
         begun = begun or self.begin(targets, context)
-        h, c, after = self._encoded(words, state, extra)
+        h, c, final = self._encoded(words, state, extra)
         dropped = self.output_dropout(h)
         states = self.condition.outputs(dropped, c).flatten(0, 1)
         if real is not None:
@@ -151,7 +161,7 @@ class LanguageModel(nn.Module):
             nats = self.output.loss(states, targets, context, scored, terms.log_mass_of_words)
         else:
             nats = self.output.loss(states, targets, context)
-        return Seen(words, real, h, dropped, states, self.output, scored, nats, after)
+        return Seen(words, real, h, dropped, states, self.output, scored, nats, final)
 
     def _encoded(self, words: Tensor, state: State, extra: Extra) -> tuple[Tensor, Tensor, State]:
         """Return the encoder's outputs for words, their condition, and the state."""
@@ -203,35 +213,6 @@ def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape: float) -> E
             )
         shape["weight_dropout"] = weight_dropout
     return ENCODERS.make(choice, **shape)
-
-
-def output_layer(
-    recipe: Recipe,
-    features: Features,
-    background: Background,
-    embedding: WordEmbedding,
-    classes: np.ndarray | None = None,
-    extra: int = 0,
-    described: Callable[[], Described] | None = None,
-) -> OutputLayer:
-    """Return the chosen output: log-linear, or another over the signatures."""
-    shared = embedding if recipe.tied and isinstance(embedding, FeatureEmbedding) else None
-    arguments = OutputContext(
-        name=parted(recipe.output)[0],
-        features=features,
-        background=background,
-        size=recipe.embedding if recipe.tied else recipe.hidden,
-        embedding=shared,
-        classes=classes,
-        extra=extra,
-        described=described,
-    )
-    return OUTPUTS.make(recipe.output, arguments)
-
-
-def reads_ends(choice: Choice) -> bool:
-    """Return whether the chosen encoder needs one more input that marks the ends of words."""
-    return ENCODERS.about(choice, "reads") == "ends of words"
 
 
 class EndsOfWords(nn.Module):

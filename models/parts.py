@@ -14,14 +14,14 @@ ENCODERS = Registry(
     "encoder",
     "accord.encoders",
     {
-        "linear": "accord.models.feed_forward:Linear",
+        "linear": "accord.models.transformer:Linear",
         "elman": "accord.models.encoder:Elman",
         "gru": "accord.models.encoder:GRU",
         "lstm": "accord.models.encoder:LSTM",
         "irnn": "accord.models.encoder:IRNN",
-        "lstm-window": "accord.models.feed_forward:LSTMWindow",
+        "lstm-window": "accord.models.transformer:LSTMWindow",
         "transformer": "accord.models.transformer:Transformer",
-        "window": "accord.models.feed_forward:Window",
+        "window": "accord.models.transformer:Window",
     },
 )
 

@@ -18,17 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from accord.errors import AccordError
-from accord.models.common.arrays import load_arrays
+from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
 
-SAVED_AS_NAMED = (
-    "indices",
-    "indptr",
-    "signature",
-    "vectors",
-    "vector",
-)  # scipy reads the first two
+SAVED_AS_NAMED = ("indices", "indptr", "signature", "vectors", "vector")  # scipy reads two
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,32 +153,24 @@ class Features:
         pairs = self.signature * len(groups) + of_word
         _, first, number = np.unique(pairs, return_index=True, return_inverse=True)
         rows = self.signature[first]
-        lengths = np.diff(self.indptr)[rows]
-        entry = in_a_row(self.indptr[rows], lengths)
-        return Features(
-            _ends(lengths),
-            self.indices[entry],
-            self.values[entry],
-            number,
-            self.feature_count,
-            self.vectors,
-            self.vector[rows],
-        )
+        sparse = chosen_rows(self.indptr, self.indices, self.values, rows)
+        return Features(*sparse, number, self.feature_count, self.vectors, self.vector[rows])
 
     def merging(self, is_merged: np.ndarray) -> "Features":
         """Return Φ with some signatures (S) merged into the last, without sparse features."""
         if not is_merged.any():
             return self
-        number = np.where(is_merged, np.sum(~is_merged), np.cumsum(~is_merged) - 1)
-        lengths = np.diff(self.indptr)[~is_merged]
-        entry = in_a_row(self.indptr[:-1][~is_merged], lengths)
-        return replace(
-            self,
-            indptr=_ends(np.append(lengths, 0)),
-            indices=self.indices[entry],
-            values=self.values[entry],
-            signature=number[self.signature],
-            vector=np.append(self.vector[~is_merged], self.vector[0]),
+        kept = np.flatnonzero(~is_merged)
+        number = np.where(is_merged, len(kept), np.cumsum(~is_merged) - 1)
+        indptr, indices, values = chosen_rows(self.indptr, self.indices, self.values, kept)
+        return Features(
+            np.append(indptr, indptr[-1]),
+            indices,
+            values,
+            number[self.signature],
+            self.feature_count,
+            self.vectors,
+            np.append(self.vector[kept], self.vector[0]),
         )
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
@@ -214,8 +200,7 @@ class Features:
             "data": self.values,
             **{name: getattr(self, name) for name in SAVED_AS_NAMED},
         }
-        with Path(path).open("wb") as file:
-            np.savez(file, **arrays)
+        save_arrays(Path(path), arrays)
 
     @classmethod
     def load(cls, path: Path | str) -> "Features":
@@ -254,6 +239,15 @@ def _canonical(
             index = repeated[0]
             raise AccordError(f"indices: row {row[index]} names feature {indices[index]} twice")
     return indptr, indices, values
+
+
+def chosen_rows(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return some rows of a sparse matrix."""
+    lengths = indptr[rows + 1] - indptr[rows]
+    entries = in_a_row(indptr[rows], lengths)
+    return _ends(lengths), indices[entries], values[entries]
 
 
 def _ends(lengths: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ Run = Callable[[], tuple[Tensor, Seen]]  # a forward pass over a batch: its loss
 
 
 class LossTerm(nn.Module):
-    """A term of the loss. Its parameters, if it has some, are trained and not saved."""
+    """A term of the loss. Its parameters are trained and not saved."""
 
     def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
         """Prepare the term for a text, once, before the first step."""
@@ -217,18 +217,14 @@ class FeatureTask(LossTerm):
 
 def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
     """Return the terms of a recipe by name."""
-    losses = recipe.losses
-    terms: dict[str, LossTerm] = {}
-    if "past_decode" in losses:
-        output = log_linear_of(model)
-        terms["past_decode"] = PastDecoder(output, losses["past_decode"], recipe.seed)
-    if "activation" in losses or "temporal" in losses:
-        sizes = (losses.get(name, 0.0) for name in ("activation", "temporal"))
-        terms["activation"] = ActivationPenalty(*sizes)
-    if "adaptor" in losses:
-        terms["adaptor"] = AdaptorPenalty(losses["adaptor"])
-    if "features" in losses:
-        terms["features"] = FeatureTask(model, losses["features"], recipe.seed)
-    if "fraternal" in losses:
-        terms["fraternal"] = FraternalDropout(losses["fraternal"])
-    return terms
+    losses = dict(recipe.losses)
+    if "temporal" in losses:
+        losses.setdefault("activation", 0.0)
+    makers: dict[str, Callable[[float], LossTerm]] = {
+        "past_decode": lambda w: PastDecoder(log_linear_of(model), w, recipe.seed),
+        "activation": lambda w: ActivationPenalty(w, losses.get("temporal", 0.0)),
+        "adaptor": AdaptorPenalty,
+        "features": lambda w: FeatureTask(model, w, recipe.seed),
+        "fraternal": FraternalDropout,
+    }
+    return {name: make(losses[name]) for name, make in makers.items() if name in losses}

@@ -224,7 +224,7 @@ class Trainer:
             run = partial(self.model.loss, *inputs, first)
             loss, seen = apply_terms(run, self.term_list, batch.of_terms)
         loss.backward()
-        return seen.nats.detach(), detached(seen.after)
+        return seen.nats.detach(), detached(seen.state)
 
     def _close_epoch(self, valid: Sentences, epoch: int) -> None:
         """Validate; keep the best weights. An epoch without gain lowers the learning rate.

@@ -50,7 +50,7 @@ class LabelledUnigram(Background):
     """b(C, x) = mass[C, x]: a row for each label of the first kind, and row 0 for no label."""
 
     reads_labels = True
-    given: Tensor  # the labels of sentences that bring none themselves
+    default_labels: Tensor  # the labels of sentences that bring none themselves
     log_mass: Tensor  # log b(C, x): (1 + labels × V)
     log_class_mass: Tensor  # its logarithm of sums by signature: (1 + labels × S)
 
@@ -62,12 +62,12 @@ class LabelledUnigram(Background):
             log_mass = np.log(np.stack(rows))
         for name, array in (("log_mass", log_mass), ("log_class_mass", np.stack(sums))):
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
-        self.register_buffer("given", torch.zeros(1, dtype=torch.long), persistent=False)
+        self.register_buffer("default_labels", torch.zeros(1, dtype=torch.long), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """The label of the sentence that each word is in: (N × 1)."""
         if sentences.labels is None:
-            return np.full((len(sentences.ids), 1), int(self.given[0]), np.int64)
+            return np.full((len(sentences.ids), 1), int(self.default_labels[0]), np.int64)
         return np.repeat(sentences.labels[:, :1].astype(np.int64), sentences.lengths, axis=0)
 
     def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:

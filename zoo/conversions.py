@@ -14,12 +14,11 @@ from accord.errors import AccordError, ExistsError
 from accord.lexicon.vectors import kmeans
 from accord.models.background import NGramBackground, NGrams, kneser_ney
 from accord.models.common.checks import expect_at_least
-from accord.models.composed import Backward
-from accord.models.data import Model, Sentences
-from accord.models.inference.generation import written_text
+from accord.models.data import END, Model, Sentences
+from accord.models.inference.generation import Sampling, sample
 from accord.models.inference.interface import InferenceModel, log_sum_exp
 from accord.models.inference.next_word import NextWord, WordValues
-from accord.models.inference.torch_model import TorchBackground, TorchModel
+from accord.models.inference.torch_model import Backward, TorchBackground, TorchModel
 from accord.models.model import LanguageModel
 from accord.models.spelling.spelling import WrittenText, score_text
 from accord.pipeline.ask.scorer import Scorer
@@ -47,6 +46,8 @@ from accord.zoo.ngrams import (
     write_wfst,
 )
 
+DRAWN_AT_ONCE = 512  # sentences of a text that a model writes
+LONGEST = 200  # words of one of them
 SAMPLE = 1 << 16  # hidden states that clusters are found in, of sentences drawn at random
 
 
@@ -153,6 +154,28 @@ def _converted(model: Model, folder: ModelFolder, encoded: Path, how: Conversion
     if isinstance(model, TorchBackground):
         raise AccordError("--samples: expected a network to draw from, got a background alone")
     return _counted(_drawn(model, how.samples), folder, order)
+
+
+def written_text(
+    model: InferenceModel,
+    sentences: int,
+    seed: int,
+    on_words: Callable[[int], None] = lambda words: None,
+) -> Sentences:
+    """Draw sentences from a model; a sentence ends after LONGEST words.
+
+    `on_words` is called with the number of words of each batch. n-grams that are counted in such a
+    text come to the model's own as it grows (Deoras et al. 2011).
+    """
+    generator = np.random.default_rng(seed)
+    ids, lengths = [], []
+    for start in range(0, sentences, DRAWN_AT_ONCE):
+        size = min(DRAWN_AT_ONCE, sentences - start)
+        for words, _ in sample(model, [], size, Sampling(), generator, LONGEST):
+            ids += [*words] if words[-1] == END else [*words, END]
+            lengths.append(len(words) + (words[-1] != END))
+        on_words(sum(lengths[start:]))
+    return Sentences(np.array(ids), np.array(lengths))
 
 
 def _drawn(model: InferenceModel, sentences: int) -> Sentences:

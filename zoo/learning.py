@@ -409,7 +409,7 @@ def kalman(
             y = (2 * seen.nats).sqrt()
             derivatives = torch.autograd.grad(y, weights, allow_unused=True, materialize_grads=True)
             state_of.update(derivatives, -float(y.detach()))
-            state = detached(seen.after)
+            state = detached(seen.state)
             total += float(seen.nats.detach()) * len(given.targets)
             count += len(given.targets)
         nats = -float(TorchModel(model).score(valid).mean())
@@ -549,7 +549,7 @@ class _WindowReader:
         seen = self.model.loss(
             given.words, given.targets, self.state, given.context, given.real, given.extra
         )
-        self.state = detached(seen.after)
+        self.state = detached(seen.state)
         return seen
 
 

@@ -177,7 +177,7 @@ class Dynamic:
             asked = torch.from_numpy(with_others(ids, others)).to(device)
             log_p = self.network.output.log_prob_of(seen.states, asked, context).double().cpu()
             self._step([*gradients])
-        return log_p.numpy(), detached(seen.after)
+        return log_p.numpy(), detached(seen.state)
 
     def _step(self, gradients: list[Tensor]) -> None:
         norm = nn.utils.get_total_norm(gradients)

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, NamedTuple, Protocol
+from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -44,19 +44,19 @@ from accord.models.background import (
     NGramBackground,
     NGrams,
     interpolated,
-    rows_of,
     split_terms,
 )
 from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import whole, write_whole
-from accord.models.constraints.matching import NGramAutomaton
 from accord.models.data import END, Sentences, preceding
+from accord.models.gpu.kernels import rows_of
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import TorchModel
 from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel
 from accord.models.ngrams import Level, Table, count, pack
 from accord.models.phi import Features
+from accord.models.spelling.matching import NGramAutomaton
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:
@@ -584,23 +584,9 @@ def _contexts(ids: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
     return contexts_of(rows, words)
 
 
-class Asked(Protocol):
-    """A model that is asked for its distributions: the words of a signature have fixed shares."""
-
-    shares: "Shares"
-
-    def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Positions in the text, and log p of every signature before them, a few at a time."""
-
-
-class Shares(Protocol):
-    signature: np.ndarray  # of each word
-    log_share: np.ndarray  # that each word has of its signature
-
-
 @torch.no_grad()
 def own_ngrams(
-    model: Asked,
+    model: NextWord,
     text: Sentences,
     order: int,
     words: int,
@@ -613,8 +599,8 @@ def own_ngrams(
     contexts, and these share it.
     """
     levels = count(text, order, words)
-    signature = torch.from_numpy(model.shares.signature)
-    share = torch.from_numpy(np.exp(model.shares.log_share))
+    signature = torch.from_numpy(model.signature)
+    share = torch.from_numpy(np.exp(model.log_share))
     of_signatures = torch.zeros(int(signature.max()) + 1, dtype=torch.float64)
     sums = [torch.zeros(len(level.keys), dtype=torch.float64) for level in levels]
     before = preceding(text, order - 1, END)
@@ -890,8 +876,8 @@ def _means(
     on_words: Callable[[int], None],
 ) -> NGrams:
     """The mean probabilities of words in each cluster, and in all of them."""
-    signature = torch.from_numpy(model.shares.signature)
-    share = torch.from_numpy(np.exp(model.shares.log_share))
+    signature = torch.from_numpy(model.signature)
+    share = torch.from_numpy(np.exp(model.log_share))
     cluster = torch.from_numpy(before)
     times = cluster.bincount().double()
     sums = torch.zeros(len(times), int(signature.max()) + 1, dtype=torch.float64)

@@ -105,7 +105,7 @@ class Reinflection:
         """The forms of cells as sentences of letters, with lemma and features before each."""
         ids = [[*self._known(cell.forms[0]), END] for cell in cells]
         lengths = np.array([len(each) for each in ids])
-        return Sentences(np.concatenate(ids), lengths, before=self.before(cells))
+        return Sentences(np.concatenate(ids), lengths, previous=self.before(cells))
 
     def before(self, cells: Sequence[Cell]) -> np.ndarray:
         """C of each cell: (n × reach)."""
@@ -136,7 +136,7 @@ class Reinflection:
         words = torch.full((1, len(cells)), END, device=device)
         state, written, is_done = self.model.encoder.initial_state(len(cells)), [], False
         while not is_done and len(written) < LONGEST:
-            h, state = self.model(words, state, {"before": before})
+            h, state = self.model(words, state, {"previous": before})
             words = self.model.output.log_prob(h[0]).argmax(dim=1).unsqueeze(0)
             written.append(words[0].cpu().numpy())
             is_done = bool((np.stack(written) == END).any(axis=0).all())

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background import Background
-from accord.models.data import NO_WORD, Batch, DrawsForColumns, Prepared, Sentences, State
+from accord.models.background import Background, NGramBackground
+from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State
 from accord.models.encoder import Recurrent
 from accord.models.gpu import processes
 from accord.models.gpu.windows import read_in_parts
@@ -48,7 +48,7 @@ class Executor:
         self.is_shared = processes.count() > 1
         self.agreement_steps = 50 if self.is_shared else 1  # between agreements of all processes
         self.share: processes.ProcessShare | None = None  # of the last batch
-        self.dropouts = [part for part in model.modules() if isinstance(part, DrawsForColumns)]
+        self.dropouts: list[Any] = [part for part in model.modules() if hasattr(part, "share")]
         # Processes wait for each other, and only windows of a stream come in few shapes.
         is_recorded = (
             device.type == "cuda"
@@ -153,13 +153,14 @@ class RecordedSteps:
 
     def __init__(self, compute: Gradients, background: Background):
         self.compute, self.background = compute, background
+        self.count_entries = entry_counter(background)
         self.met: set[tuple] = set()
         self.recordings: dict[tuple, _Recording] = {}
         self.pool = torch.cuda.graph_pool_handle()  # only one of them runs at a time
 
     def with_room(self, batch: Prepared) -> Prepared:
         """Return the batch with the number of entries that the background reserves for it."""
-        entries = int(self.background.entries(batch.context.numpy()))
+        entries = self.count_entries(batch.context.numpy())
         coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
         return batch._replace(room=-(-entries // coarse) * coarse)
 
@@ -190,6 +191,14 @@ class RecordedSteps:
         results = self.compute(batch, initial)
         self.background.room = None
         return results
+
+
+def entry_counter(background: Background) -> Callable[[np.ndarray], int]:
+    """Return a function that counts the table entries which b adds up in some contexts."""
+    if not isinstance(background, NGramBackground):
+        return lambda contexts: 0
+    first, sizes = background.seen_nodes.cpu().numpy(), background.seen_starts.diff().cpu().numpy()
+    return lambda contexts: int(sizes[(contexts[..., 1:] + first)[contexts[..., 1:] >= 0]].sum())
 
 
 def _has_memory() -> bool:

@@ -123,3 +123,19 @@ class _LogSoftmaxAt(torch.autograd.Function):
         p, classes = context.saved_tensors
         of_logits = p * -gradient.sum(dim=1, keepdim=True)
         return of_logits.scatter_add_(1, classes, gradient), None
+
+
+def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:
+    """Return the row of every position from its start up to its end, and the positions.
+
+    With `room` the result has this length, so that no GPU is waited for; unused entries are −1.
+    """
+    sizes = ends - starts
+    if room is not None:
+        place, stops = torch.arange(room, device=sizes.device), sizes.cumsum(0)
+        row = torch.searchsorted(stops, place, right=True).clamp(max=len(sizes) - 1)
+        places = starts[row] + place - (stops - sizes)[row]
+        return row, torch.where(place < stops[-1], places, -1)
+    row = torch.repeat_interleave(sizes)
+    shift = starts - (sizes.cumsum(0) - sizes)
+    return row, torch.arange(len(row), device=row.device) + shift[row]

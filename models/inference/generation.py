@@ -1,6 +1,6 @@
 """New sentences from a trained model: drawn word by word, or the best by beam search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,8 +10,6 @@ from accord.errors import AccordError
 from accord.models.data import END, Sentences
 from accord.models.inference.interface import InferenceModel, Rows, State, choose
 
-DRAWN_AT_ONCE = 512  # sentences of a whole text
-LONGEST = 200  # words of one of them
 NUCLEUS = 1024  # words that are looked for a share of the mass at first: sorting all takes long
 
 
@@ -88,7 +86,7 @@ class Beam(NamedTuple):
     state: State
 
     @classmethod
-    def of(cls, model: InferenceModel, start: Sequence[int], count: int) -> "Beam":
+    def begin(cls, model: InferenceModel, start: Sequence[int], count: int) -> "Beam":
         """Return the same start several times."""
         words = np.repeat(np.array([END, *start], np.int64)[:, None], count, axis=1)
         h, state = model.advance(words, model.initial_state(count))
@@ -101,7 +99,7 @@ class Beam(NamedTuple):
         contexts = self.model.contexts(Sentences(ids.ravel(), np.full(len(ids), ids.shape[1])))
         return contexts[ids.shape[1] - 1 :: ids.shape[1]]
 
-    def after(self, rows: np.ndarray, words: np.ndarray, log_p: np.ndarray) -> "Beam":
+    def extended(self, rows: np.ndarray, words: np.ndarray, log_p: np.ndarray) -> "Beam":
         """Return some of the beginnings, each with one more word."""
         h, state = self.model.advance(words[None], self.model.columns(self.state, rows))
         text = np.column_stack([self.text[rows], words])
@@ -127,14 +125,14 @@ def sample(
     longest: int,
 ) -> list[Generated]:
     """Draw `count` sentences with this start, of at most `longest` generated words."""
-    reading = Beam.of(model, start, count)
+    reading = Beam.begin(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
     sentences: dict[int, Generated] = {}
     for _ in range(longest):
         context = reading.context
         words = sampling.draw(model, reading.h, context, generator)
         log_p = model.log_prob_of(reading.h, words[:, None], context)[:, 0]
-        reading = reading.after(np.arange(len(words)), words, log_p)
+        reading = reading.extended(np.arange(len(words)), words, log_p)
         for row in np.flatnonzero(words == END).tolist():
             sentences[int(positions[row])] = reading.generated(row)
         going_on = np.flatnonzero(words != END)
@@ -144,28 +142,6 @@ def sample(
     for row, place in enumerate(positions.tolist()):  # what is cut
         sentences[place] = reading.generated(row)
     return [sentences[place] for place in range(count)]
-
-
-def written_text(
-    model: InferenceModel,
-    sentences: int,
-    seed: int,
-    on_words: Callable[[int], None] = lambda words: None,
-) -> Sentences:
-    """Draw sentences from a model; a sentence ends after LONGEST words.
-
-    `on_words` is called with the number of words of each batch. n-grams that are counted in such a
-    text come to the model's own as it grows (Deoras et al. 2011).
-    """
-    generator = np.random.default_rng(seed)
-    ids, lengths = [], []
-    for start in range(0, sentences, DRAWN_AT_ONCE):
-        size = min(DRAWN_AT_ONCE, sentences - start)
-        for words, _ in sample(model, [], size, Sampling(), generator, LONGEST):
-            ids += [*words] if words[-1] == END else [*words, END]
-            lengths.append(len(words) + (words[-1] != END))
-        on_words(sum(lengths[start:]))
-    return Sentences(np.array(ids), np.array(lengths))
 
 
 def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) -> list[Generated]:
@@ -181,7 +157,7 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
     given up when it would not be among the best, even if all its words up to `longest` were
     certain. With room for all beginnings the search is exact. The log p of a word stays as it is.
     """
-    reading = Beam.of(model, start, 1)
+    reading = Beam.begin(model, start, 1)
     ended: list[Generated] = []
     for _ in range(longest):
         context, so_far = reading.context, reading.log_p.sum(axis=1)
@@ -198,7 +174,7 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
         chosen = chosen[total[chosen] / length_penalty(longest) > worst]
         if not len(chosen):
             break
-        reading = reading.after(
+        reading = reading.extended(
             chosen // words.shape[1], words.ravel()[chosen], log_p.ravel()[chosen]
         )
     if not ended:

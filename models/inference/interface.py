@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.errors import AccordError, NumericalError
-from accord.models.common.registry import imported
-from accord.models.constraints.automata import WordAutomaton
 from accord.models.data import (
     END,
     NO_WORD,
@@ -35,7 +33,6 @@ DRAWN_AT_ONCE = 1 << 24  # probabilities from which words are drawn
 Rows = Any  # an array whose first dimension can be indexed by numpy: of numpy or torch
 State = Any  # of the encoder, for some columns
 NOTHING: Mapping[str, np.ndarray] = {}
-CONSTRAINED = "accord.models.inference.constraints:ConstrainedModel"  # a subclass
 
 
 class ReadStates(NamedTuple):
@@ -249,11 +246,11 @@ class InferenceModel(ABC):
 
     def adaptor(self, h: Rows) -> np.ndarray:
         """Return a_t, one weight per feature: (N × F)."""
-        raise self._no_sum()
+        raise no_sum(self)
 
     def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
         """Return the terms of log p of words (N × M) in each state."""
-        raise self._no_sum()
+        raise no_sum(self)
 
     def vectors(self) -> PsiVectors:
         """Return the vectors that words are read by."""
@@ -261,13 +258,9 @@ class InferenceModel(ABC):
             f"expected a model that reads words by vectors, got {type(self).__name__}"
         )
 
-    def constrained(self, automaton: WordAutomaton) -> "InferenceModel":
-        """Return the model constrained by an automaton; its earlier constraints still hold."""
-        return imported(CONSTRAINED)(self, automaton)
-
     def switched_off(self, features: Sequence[int]) -> "InferenceModel":
         """Return the model without what features say of the next word; it reads words as before."""
-        raise self._no_sum()
+        raise no_sum(self)
 
     def for_many(self) -> "InferenceModel":
         """Return the same model, prepared for hundreds of queries of a few states each."""
@@ -284,17 +277,6 @@ class InferenceModel(ABC):
     def labels(self) -> np.ndarray | None:
         """Return the labels that it is conditioned on; None if it was trained without."""
         return None
-
-    @property
-    def kind(self) -> str:
-        """Return the name of what scores words, for errors."""
-        return type(self).__name__
-
-    def _no_sum(self) -> AccordError:
-        return AccordError(
-            f"expected a model with a log-linear output, which is a sum over features; "
-            f"got {self.kind}"
-        )
 
 
 def _concatenated(rows: list[Rows]) -> Rows:
@@ -315,15 +297,18 @@ def expect_words(model: object) -> InferenceModel:
     return model
 
 
+def no_sum(model: object) -> AccordError:
+    """Return the error of a model whose scores are no sums over features."""
+    return AccordError(
+        f"expected a model with a log-linear output, which is a sum over features; "
+        f"got {type(getattr(model, 'output', model)).__name__}"
+    )
+
+
 def expect_sum(model: object) -> None:
     """Reject a model whose scores are no sums over features."""
-    if not isinstance(model, InferenceModel):
-        raise AccordError(
-            f"expected a model with a log-linear output, which is a sum over features; "
-            f"got {type(model).__name__}"
-        )
-    if not model.is_sum:
-        raise model._no_sum()
+    if not isinstance(model, InferenceModel) or not model.is_sum:
+        raise no_sum(model)
 
 
 def with_others(words: np.ndarray, others: Sequence[int] | np.ndarray) -> np.ndarray:

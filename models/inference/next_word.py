@@ -1,6 +1,6 @@
 """What a model expects before each word, from its whole distribution, which is never stored.
 
-Where each word has the same share of its signature in every context, what is asked costs the
+Where each word has the same share of its signature in every context, an expectation costs the
 signatures, as in training:
 
     H(x | K) = H(s | K) + Σ_s p(s | K)·H(x | s)
@@ -20,7 +20,7 @@ from accord.models.inference.interface import InferenceModel, with_others
 from accord.models.spelling.spelling import with_spelling
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
-IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision
+IMPOSSIBLE = -1e4  # log p below which p is 0 in every precision
 AT_ONCE = 1 << 21  # probabilities held at a time
 
 
@@ -57,8 +57,25 @@ class NextWord:
 
     def __init__(self, model: InferenceModel, values: WordValues, unknown: range = range(0)):
         self.model, self.unknown = model, np.array(unknown, np.int64)
-        self.shares = _Shares(model.signature, model.log_share)
-        self.means = _Means(self.shares, values)
+        self.signature, self.log_share = model.signature, model.log_share
+        sizes = np.bincount(self.signature)
+        self.within = np.bincount(  # H(x | s)
+            self.signature, -np.exp(self.log_share) * np.maximum(self.log_share, IMPOSSIBLE)
+        )
+        # Words by signature and, in it, by rising share: whole numbers in one ascending row.
+        self.levels, level = np.unique(self.log_share, return_inverse=True)
+        self.keys = np.sort(self.signature * (len(self.levels) + 1) + level)
+        self.ends = np.cumsum(sizes)
+        self.single, self.several = np.flatnonzero(sizes == 1), np.flatnonzero(sizes > 1)
+        # t̄_s of every signature: entries that are not 0, by column.
+        weighed = np.exp(self.log_share[values.word]) * values.value
+        entries, number = np.unique(
+            values.column.astype(np.int64) * len(sizes) + self.signature[values.word],
+            return_inverse=True,
+        )
+        self.mean = np.bincount(number, weighed, minlength=len(entries))
+        column, self.mean_signature = np.divmod(entries, len(sizes))
+        self.starts = np.searchsorted(column, np.arange(values.columns + 1)).tolist()
 
     def ask(self, sentences: Sentences, spelled: np.ndarray | None = None) -> Expected:
         """Read the sentences once for all that is expected.
@@ -66,91 +83,49 @@ class NextWord:
         `spelled` is log spell(u | s) of every word and unknown-word class (N × S), if the
         vocabulary is open. An unknown word ranks by the probability that it has so.
         """
-        count = len(sentences.ids)
+        count, columns = len(sentences.ids), len(self.starts) - 1
         expected = Expected(
-            np.zeros(count),
-            np.zeros(count),
-            np.zeros(count, np.int64),
-            np.zeros((count, self.means.columns)),
+            np.zeros(count), np.zeros(count), np.zeros(count, int), np.zeros((count, columns))
         )
         for positions, scored in self.distributions(sentences):
-            words, of_signature = (
-                sentences.ids[positions].astype(np.int64),
-                scored.astype(np.float64),
-            )
-            p = np.exp(of_signature)
-            beside = self.shares.log_prob_of(of_signature, with_others(words, self.unknown))
-            known, is_unknown = beside[:, 0], np.isin(words, self.unknown)
-            log_p = (
-                known if spelled is None else with_spelling(beside, spelled[positions], is_unknown)
-            )
-            bound = np.where(is_unknown, log_p, known) + TIE
-            likelier = self.shares.likelier(of_signature, bound)
-            likelier -= (beside[:, 1:] > bound[:, None]).sum(axis=1)
-            of_signatures = -(p * np.maximum(of_signature, IMPOSSIBLE)).sum(axis=1)
-            expected.log_p[positions] = log_p
-            expected.entropy[positions] = of_signatures + p @ self.shares.entropy
-            expected.rank[positions], expected.means[positions] = 1 + likelier, self.means.of(p)
+            words, log_p = sentences.ids[positions].astype(np.int64), scored.astype(np.float64)
+            p, queried = np.exp(log_p), with_others(words, self.unknown)
+            of_words = self.log_prob_of(log_p, queried)
+            known, is_unknown = of_words[:, 0], np.isin(words, self.unknown)
+            scores = known
+            if spelled is not None:
+                scores = with_spelling(of_words, spelled[positions], is_unknown)
+            bound = np.where(is_unknown, scores, known) + TIE
+            likelier = self.likelier(log_p, bound) - (of_words[:, 1:] > bound[:, None]).sum(axis=1)
+            of_signatures = -(p * np.maximum(log_p, IMPOSSIBLE)).sum(axis=1)
+            expected.log_p[positions] = scores
+            expected.entropy[positions] = of_signatures + p @ self.within
+            expected.rank[positions] = 1 + likelier
+            for column, entries in enumerate(map(slice, self.starts, self.starts[1:])):
+                means = p[:, self.mean_signature[entries]] @ self.mean[entries]
+                expected.means[positions, column] = means
         return expected
 
     def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield positions and log p of every signature before them, a few at a time."""
-        size = max(1, AT_ONCE // len(self.shares.entropy))
+        size = max(1, AT_ONCE // len(self.within))
         for read in self.model.states(sentences):
             for first in range(0, len(read.positions), size):
                 part = slice(first, first + size)
                 log_p = self.model.signature_log_prob(read.h[part], read.context[part])
                 yield read.positions[part], log_p
 
+    def log_prob_of(self, log_p: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return log p of words from that of the signatures, in each context: (N × M)."""
+        return np.take_along_axis(log_p, self.signature[words], 1) + self.log_share[words]
 
-class _Shares:
-    """The share of each word in its signature, b(x)/B_s."""
-
-    def __init__(self, signature: np.ndarray, log_share: np.ndarray):
-        self.signature, self.log_share = signature, log_share
-        sizes = np.bincount(signature)
-        within = -np.exp(log_share) * np.maximum(log_share, IMPOSSIBLE)
-        self.entropy = np.bincount(signature, within)
-        # Words by signature and, in it, by rising share: whole numbers in one ascending row.
-        self.levels, level = np.unique(log_share, return_inverse=True)
-        self.keys = np.sort(signature * (len(self.levels) + 1) + level)
-        self.ends = np.cumsum(sizes)
-        self.single, self.several = np.flatnonzero(sizes == 1), np.flatnonzero(sizes > 1)
-
-    def log_prob_of(self, of_signature: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Return log p of words in each context: (N × M)."""
-        log_p = np.take_along_axis(of_signature, self.signature[words], 1)
-        return log_p + self.log_share[words]
-
-    def likelier(self, of_signature: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    def likelier(self, log_p: np.ndarray, bound: np.ndarray) -> np.ndarray:
         """Return the number of words with a log p above a bound, in each context: (N)."""
-        alone = (of_signature[:, self.single] > bound[:, None]).sum(axis=1)
+        alone = (log_p[:, self.single] > bound[:, None]).sum(axis=1)
         if not len(self.several):
             return alone
-        least = bound[:, None] - of_signature[:, self.several]
+        least = bound[:, None] - log_p[:, self.several]
         least = np.nan_to_num(least, nan=np.inf, posinf=np.inf, neginf=-np.inf)
         level = np.searchsorted(self.levels, least, side="right")
         first = np.searchsorted(self.keys, self.several * (len(self.levels) + 1) + level)
         return alone + (self.ends[self.several] - first).sum(axis=1)
-
-
-class _Means:
-    """t̄_s of every signature: entries that are not 0, by column."""
-
-    def __init__(self, shares: _Shares, values: WordValues):
-        self.columns = values.columns
-        signatures = len(shares.entropy)
-        weighed = np.exp(shares.log_share[values.word]) * values.value
-        at = values.column.astype(np.int64) * signatures + shares.signature[values.word]
-        place, number = np.unique(at, return_inverse=True)
-        self.value = np.bincount(number, weighed, minlength=len(place))
-        column, self.signature = np.divmod(place, signatures)
-        self.starts = np.searchsorted(column, np.arange(self.columns + 1))
-
-    def of(self, p: np.ndarray) -> np.ndarray:
-        """Return Σ_s p(s | K)·t̄_s of each column: (N × k)."""
-        found = np.zeros((len(p), self.columns))
-        for column in range(self.columns):
-            entries = slice(self.starts[column], self.starts[column + 1])
-            found[:, column] = p[:, self.signature[entries]] @ self.value[entries]
-        return found

@@ -73,7 +73,7 @@ class LSTMLayer(NamedTuple):
         gates = self.input_weight @ inputs.reshape(steps * columns, -1).T + self.bias[:, None]
         gates = gates.reshape(-1, steps, columns)
         outputs = np.empty((steps, columns, self.width), np.float32)
-        h, c = (each.T for each in state)
+        h, c = (part.T for part in state)
         for step in range(steps):
             now = gates[:, step]
             if h.any():  # before the first word h is zero, and so is the largest product
@@ -146,8 +146,8 @@ class NumpyModel(InferenceModel):
         self.features, self.read_features = features, features if psi is None else psi
         shapes = expected_shapes(recipe, features.feature_count, self.read_features.feature_count)
         check_shapes(where, shapes, shapes_of(weights))
-        for name, each in weights.items():
-            if not np.isfinite(each.sum(dtype=np.float64)):  # NaN and infinity survive a sum
+        for name, weight in weights.items():
+            if not np.isfinite(weight.sum(dtype=np.float64)):  # NaN and infinity survive a sum
                 raise AccordError(f"{where}{name}: expected finite numbers, got NaN or infinity")
         self.reads_documents = recipe.text == "documents"
         self.embedding = weights["embedding.weight"]
@@ -156,7 +156,7 @@ class NumpyModel(InferenceModel):
         self.bias = weights["output.bias"]
         self.sharpness = float(weights.get("output.inverse_temperature", 1.0))
         self.signature = features.signature
-        self.size = sum(each.size for each in weights.values())
+        self.size = sum(weight.size for weight in weights.values())
         self._set_masses(checked_mass(mass, features.vocabulary_size))
         octaves = weights.get("output.calibration.of_octaves")
         self.log_prior = self.log_mass.astype(np.float32)
@@ -188,11 +188,11 @@ class NumpyModel(InferenceModel):
         read = np.flatnonzero(np.bincount(signatures.ravel()))  # each once, in order
         rows = product(self.read_features, self.embedding, read)
         h = rows[np.searchsorted(read, signatures)]
-        after = []
-        for layer, before in zip(self.layers, state, strict=True):
-            h, layer_state = layer.read(h, before)
-            after.append(layer_state)
-        return h, after
+        states = []
+        for layer, layer_state in zip(self.layers, state, strict=True):
+            h, layer_state = layer.read(h, layer_state)
+            states.append(layer_state)
+        return h, states
 
     def columns(self, state: list[LayerState], chosen: np.ndarray) -> list[LayerState]:
         return [(h[chosen], c[chosen]) for h, c in state]
@@ -291,5 +291,5 @@ def expected_shapes(recipe: Recipe, features: int, read_features: int) -> Shapes
 
 def _layer(weights: Weights, number: int) -> LSTMLayer:
     parts = ("input_weight", "recurrent_weight", "input_bias", "recurrent_bias")
-    given, recurrent, *biases = (weights[f"encoder.layers.{number}.{name}"] for name in parts)
-    return LSTMLayer(given, recurrent, biases[0] + biases[1])
+    read, recurrent, *biases = (weights[f"encoder.layers.{number}.{name}"] for name in parts)
+    return LSTMLayer(read, recurrent, biases[0] + biases[1])

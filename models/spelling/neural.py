@@ -41,14 +41,16 @@ class Network(nn.Module):
         self.output = nn.Linear(HIDDEN, symbols)
         self.dropout = nn.Dropout(DROPOUT)
 
-    def forward(self, before: Tensor, kinds: Tensor, state=None) -> tuple[Tensor, tuple]:
+    def forward(self, preceding: Tensor, kinds: Tensor, state=None) -> tuple[Tensor, tuple]:
         """Return log p of each symbol (T × N × symbols) after others (T × N), and the state."""
-        kind = self.kind(kinds).expand(len(before), -1, -1)
-        h, after = self.lstm(self.dropout(torch.cat([self.letter(before), kind], dim=2)), state)
+        kind = self.kind(kinds).expand(len(preceding), -1, -1)
+        h, state_after = self.lstm(
+            self.dropout(torch.cat([self.letter(preceding), kind], dim=2)), state
+        )
         logits = self.output(self.dropout(h))
         if state is None:
             logits[0, :, STOP] = -torch.inf
-        return logits.log_softmax(dim=2), after
+        return logits.log_softmax(dim=2), state_after
 
 
 class NeuralSpelling(Spelling):
@@ -62,7 +64,7 @@ class NeuralSpelling(Spelling):
 
     @classmethod
     def learn(cls, words: Sequence[str], classes: Sequence[int], count: int) -> "NeuralSpelling":
-        alphabet = Alphabet.of(words)
+        alphabet = Alphabet.of_words(words)
         text = as_text([[*alphabet.symbols(word), STOP] for word in words])
         kinds, generator = torch.tensor(classes), np.random.default_rng(1)
         with torch.random.fork_rng(devices=[]):

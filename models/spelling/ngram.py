@@ -107,7 +107,7 @@ class Prefixes:
         kind, total, different = self.kind[group], self.total[group], self.different[group]
         return Continuations(string, kind, total, different, seen)
 
-    def after(self, node: int, kind: int) -> np.ndarray | None:
+    def counts_after(self, node: int, kind: int) -> np.ndarray | None:
         """Return the count of each symbol after a beginning in words of a class; None if none."""
         first = (node * self.classes + kind) * self.symbols
         start, end = np.searchsorted(self.entries, [first, first + self.symbols])
@@ -156,7 +156,7 @@ class NGramSpelling(Spelling):
     def learn(
         cls, words: Sequence[str], classes: Sequence[int], count_classes: int, order: int
     ) -> "NGramSpelling":
-        alphabet = Alphabet.of(words)
+        alphabet = Alphabet.of_words(words)
         symbols = [[*alphabet.symbols(word), STOP] for word in words]
         reach = min(order, max(map(len, symbols)) + 1)
         return cls(
@@ -179,10 +179,10 @@ class NGramSpelling(Spelling):
             if not len(rows):
                 break
             symbol, p = (of_symbols[starts[rows] + place] for of_symbols in (sentences.ids, shared))
-            after = self.begun.followed(node, symbol)
-            p = p[after.string]
-            of_class = self.of_class(after.seen, after.total, after.different, p)
-            result[rows[after.string], after.kind] += np.log(of_class / p)
+            following = self.begun.followed(node, symbol)
+            p = p[following.string]
+            of_class = self.of_class(following.seen, following.total, following.different, p)
+            result[rows[following.string], following.kind] += np.log(of_class / p)
             node = self.begun.child(node, symbol)
         return result
 
@@ -200,7 +200,7 @@ class NGramSpelling(Spelling):
         while len(writing):
             shared = self.ngrams.distributions(self.ngrams.nodes(context[writing]))
             for row, p in zip(writing, shared, strict=True):
-                seen = self.begun.after(begun[row], classes[row])
+                seen = self.begun.counts_after(begun[row], classes[row])
                 if seen is not None:
                     p = self.of_class(seen, seen.sum(), np.count_nonzero(seen), p)
                 if not drawn[row]:
@@ -259,7 +259,7 @@ def _from_arrays(arrays: dict[str, np.ndarray]) -> NGramSpelling:
     parts = [np.split(arrays[name], ends) for name, ends in of_level.items()]
     levels: list[Level] = []
     for contexts, keys, counts in zip(*parts, strict=True):
-        contexts, keys = (np.cumsum(each, dtype=np.int64) for each in (contexts, keys))
+        contexts, keys = (np.cumsum(steps, dtype=np.int64) for steps in (contexts, keys))
         levels.append(_level(contexts, keys, counts.astype(np.int64), symbols, levels))
     children, entries = (np.cumsum(arrays[n], dtype=np.int64) for n in ("children", "entries"))
     counts = arrays["begun"].astype(np.int64)
@@ -274,7 +274,7 @@ def _from_arrays(arrays: dict[str, np.ndarray]) -> NGramSpelling:
 def _level(
     contexts: np.ndarray, keys: np.ndarray, counts: np.ndarray, symbols: int, below: list[Level]
 ) -> Level:
-    """A level above those that are there."""
+    """Return the level above the levels `below`."""
     if len(counts) != len(keys) or not len(keys) or counts.min() < (1 if below else 0):
         raise AccordError(f"counts: expected {len(keys):,} counts of n-grams")
     check_range("keys", "contexts", keys // symbols, 0, len(contexts))

@@ -10,10 +10,10 @@ import pandas as pd
 from accord.corpora.text import lines
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
+from accord.models.constraints import likeliest_weight, primed
 from accord.models.data import Sentences
-from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.interface import expect_words
-from accord.models.spelling.subwords import SubwordModel
+from accord.models.spelling.spelling import SubwordModel
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID

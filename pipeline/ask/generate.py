@@ -28,11 +28,17 @@ from accord.corpora.detokenise import detokenise
 from accord.errors import AccordError
 from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest
-from accord.models.constraints.automata import FORBIDDEN, Expression, WordAutomaton, matches
-from accord.models.constraints.matching import Matching
+from accord.models.constraints import (
+    FORBIDDEN,
+    ConstrainedModel,
+    Expression,
+    WordAutomaton,
+    matches,
+)
 from accord.models.data import Sentences
 from accord.models.inference.generation import Generated, Sampling, beam, sample
 from accord.models.inference.interface import expect_words
+from accord.models.spelling.matching import Matching
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.ask.explain import beginning_words
 from accord.pipeline.ask.scorer import Scorer
@@ -356,7 +362,7 @@ class Generator:
             self.constrained = positional_automaton(constraints, len(words), *of_model)
         else:
             self.constrained = pattern_automaton(pattern, len(words), *of_model)
-        self.model = scorer.model.constrained(self.constrained.automaton)
+        self.model = ConstrainedModel(scorer.model, self.constrained.automaton)
 
     def sample(
         self, count: int = 10, sampling: Sampling = AS_IT_IS, seed: int = 1

@@ -12,7 +12,7 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError
 from accord.models.common.registry import Registry, imported
 from accord.models.data import Sentences
-from accord.models.inference.interface import InferenceModel, Rows
+from accord.models.inference.interface import InferenceModel, Rows, expect_words
 from accord.models.spelling.spelling import WrittenText, score_text
 from accord.pipeline.ask.texts import Context, Word, split_texts, tokens
 from accord.pipeline.base.messages import say
@@ -207,7 +207,7 @@ class Scorer:
         count = letters.shape[1]
         queried = np.array([*ids, *range(UNKNOWN_ID, UNKNOWN_ID + count)])
         queried = np.broadcast_to(queried, (len(context), len(queried)))
-        log_p = self.model.log_prob_of(h, queried, context)
+        log_p = expect_words(self.model).log_prob_of(h, queried, context)
         of_ids, of_classes = np.split(log_p, [len(ids)], axis=1)
         if not count:
             return of_ids, of_ids

@@ -50,7 +50,7 @@ class Frequency:
         """Return Lexique's if it has the form, else the training text's; NaN if both lack it."""
         distinct, which = np.unique(np.asarray(forms, dtype=object), return_inverse=True)
         in_training = self.in_training[[self.known.get(form, END_ID) for form in distinct]]
-        in_french = per_million(distinct)
+        in_french = per_million(distinct.tolist())
         frequency = np.where(in_french > 0, in_french, in_training)
         return np.log10(np.where(frequency > 0, frequency, np.nan))[which]
 

@@ -116,7 +116,7 @@ class Search:
     def best(self) -> list[Meant]:
         """Return the best sentences in order; the text itself is one of them."""
         reached: list[list[Hypotheses]] = [[] for _ in range(len(self.steps) + 1)]
-        reached[0] = [Hypotheses(Beam.of(self.model, [], 1), [()], np.zeros(1))]
+        reached[0] = [Hypotheses(Beam.begin(self.model, [], 1), [()], np.zeros(1))]
         for position, steps in enumerate(self.steps):
             groups = self._kept(reached[position])
             reached[position] = []
@@ -178,13 +178,13 @@ class Search:
                 continue
             rows = np.array([extension.row for extension in own])
             first = np.array([self.ids[extension.step.words[0]] for extension in own])
-            beam = group.beam.after(rows, first, np.array([e.log_p for e in own]))
+            beam = group.beam.extended(rows, first, np.array([e.log_p for e in own]))
             score = np.array([extension.score for extension in own])
             if len(own[0].step.words) == 2:
                 second = [extension.step.words[1] for extension in own]
                 every = np.arange(len(own))
                 log_p = self._log_p(beam, second)[every, every]
-                beam = beam.after(every, np.array([self.ids[w] for w in second]), log_p)
+                beam = beam.extended(every, np.array([self.ids[w] for w in second]), log_p)
                 score = score + log_p
             changes = [
                 group.changes[row] + ((step.change,) if step.change else ())

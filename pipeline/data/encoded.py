@@ -19,8 +19,7 @@ from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import WrittenText
-from accord.models.spelling.subwords import COUNTS, load_subwords
+from accord.models.spelling.spelling import COUNTS, WrittenText, load_subwords
 from accord.pipeline.base.names import (
     CHAIN,
     DESCRIBED,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
-from accord.models.spelling.subwords import BOUNDARY, SPELLER, Subwords
+from accord.models.spelling.spelling import BOUNDARY, SPELLER, Subwords
 
 # A sign for each byte of a letter that training lacks, so that every word can be spelled.
 BYTES = [chr(0xF0000 + byte) for byte in range(256)]

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -98,8 +98,9 @@ def _export_folder(model: TrainedModel, folder: Path, compact: bool) -> Path:
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    opened = open_folder(model.folder)
-    for path in model_files(model.folder):
+    source = cast("Path", model.folder)  # a run has one
+    opened = open_folder(source)
+    for path in model_files(source):
         shutil.copy(path, partial / path.name)
     about = describe(model, folder.name)
     if compact:
@@ -112,7 +113,7 @@ def _export_folder(model: TrainedModel, folder: Path, compact: bool) -> Path:
 
 def describe(model: TrainedModel, name: str) -> dict[str, Any]:
     """Return the configuration with the sources and scores of a model of a run, without paths."""
-    config, made = ModelFolder(model.folder).config, model.folders
+    config, made = ModelFolder(cast("Path", model.folder)).config, model.folders
     params = {stage: dict(Artefact.read(made[stage]).meta["params"]) for stage in made}
     params["train"] = {**config["params"]["train"], "device": "auto"}
     sources = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
@@ -298,7 +299,7 @@ def _of_corpus(source: str) -> str:
 
 
 def _of_lexicon(name: str) -> str:
-    return WITHOUT_DATA.get(name) or getattr(find_lexicon(name), "licence", UNKNOWN)
+    return str(WITHOUT_DATA.get(name) or getattr(find_lexicon(name), "licence", UNKNOWN))
 
 
 def card(about: Mapping[str, Any]) -> str:

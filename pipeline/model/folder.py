@@ -50,8 +50,7 @@ from accord.models.ngrams import discounted
 from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.spelling.spelling import Spelling, load_spelling
-from accord.models.spelling.subwords import SubwordModel, count_subwords
+from accord.models.spelling.spelling import Spelling, SubwordModel, count_subwords, load_spelling
 from accord.pipeline.base.artefact import (
     FORMAT,
     META,
@@ -79,7 +78,7 @@ from accord.pipeline.model.words import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accord.models.composed import Backward
+    from accord.models.inference.torch_model import Backward
     from accord.models.log_linear import Described
     from accord.pipeline.data.subwords import Speller
     from accord.pipeline.data.vocabulary import UnknownClasses

@@ -14,16 +14,15 @@ from accord.models.common.arrays import check_shapes, load_arrays, shapes_of
 from accord.models.common.device import choose_device
 from accord.models.common.registry import about, parted
 from accord.models.common.weights import load_weights, take_weights
-from accord.models.composed import Backward, FrozenModelBackground
 from accord.models.data import Sentences
 from accord.models.encoder import Psi, reads_letters
 from accord.models.inference.interface import InferenceModel
-from accord.models.inference.torch_model import in_torch
+from accord.models.inference.torch_model import Backward, FrozenModelBackground, in_torch
 from accord.models.model import LanguageModel
 from accord.models.parts import BACKGROUNDS, CONDITIONS, HISTORIES, SMOOTHINGS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
+from accord.models.spelling.spelling import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import CONFIG
 from accord.pipeline.model.folder import ModelFolder, has_own_words, without_the_impossible

@@ -8,7 +8,7 @@ from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
-from accord.models.constraints.automata import DEEPEST, MOST_TESTS, WordAutomaton
+from accord.models.constraints import DEEPEST, MOST_TESTS, WordAutomaton
 from accord.pipeline.ask.generate import pattern_automaton
 
 SENTENCES = [words for length in range(1, 4) for words in product(KNOWN.values(), repeat=length)]

@@ -31,14 +31,14 @@ def model_of(condition, **recipe):
 
 
 def test_the_sentence_before_is_that_of_the_same_document_without_its_end():
-    before = TEXT.with_before(2).before
+    before = TEXT.with_previous(2).previous
     nothing = [NO_WORD, NO_WORD]
     assert before.tolist() == [nothing, [2, 3], [NO_WORD, 4], nothing]
-    assert TEXT.with_before(2).chosen(np.array([False, True, False, True])).before.tolist() == [
+    assert TEXT.with_previous(2).chosen(np.array([False, True, False, True])).previous.tolist() == [
         [2, 3],
         nothing,
     ]
-    assert TEXT.alone().with_before(2).before is None
+    assert TEXT.alone().with_previous(2).previous is None
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -48,7 +48,7 @@ def test_the_adaptor_reads_the_attended_states_of_the_sentence_before(tied):
     words = torch.tensor([[0], [4]])
     before = torch.tensor([[[1, 2, 3]], [[1, 2, 3]]])
     state = model.encoder.initial_state(1)
-    seen, _ = model(words, state, {"before": before})
+    seen, _ = model(words, state, {"previous": before})
     h, _ = model.encoder(model.embedding(words), state)
     # By the definition: s_j = GRU(ψ(C_j), s_{j−1}), α_j ∝ exp(h·Q·s_j), a = W·h + U·Σ α_j·s_j + c
     s, states = torch.zeros(1, 1, 5), []
@@ -68,7 +68,7 @@ def test_the_adaptor_reads_the_attended_states_of_the_sentence_before(tied):
 def test_words_that_fill_up_are_not_attended_to_and_without_c_the_vector_is_zero():
     model = model_of({"kind": "attended", "reach": 3})
     words, state = torch.tensor([[2]]), model.encoder.initial_state(1)
-    padded, _ = model(words, state, {"before": torch.tensor([[[NO_WORD, NO_WORD, NO_WORD]]])})
+    padded, _ = model(words, state, {"previous": torch.tensor([[[NO_WORD, NO_WORD, NO_WORD]]])})
     alone, _ = model(words, state)
     assert torch.equal(padded, alone) and (alone[..., 5:] == 0).all()
 

@@ -7,7 +7,7 @@ from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
 from accord.models.background import Background, NGramBackground, Unigram, kneser_ney
-from accord.models.composed import FrozenModelBackground
+from accord.models.inference.torch_model import FrozenModelBackground
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe

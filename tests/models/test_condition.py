@@ -93,7 +93,7 @@ def test_sentences_of_several_labels_are_scored_as_each_by_itself():
 def test_a_label_that_is_given_is_that_of_all_sentences_without_one():
     model, bare = with_weights(a_model("crossed")), text((0, 0), (0, 0))._replace(labels=None)
     expected = scored(model, text((2, 1), (2, 1)))
-    model.condition.given = torch.tensor([2, 1])
+    model.condition.default_labels = torch.tensor([2, 1])
     assert scored(model, bare) == pytest.approx(expected, abs=1e-6)
 
 

@@ -10,7 +10,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 from query_cases import distributions, scored
 
 from accord.models.background import NGramBackground, Uniform, Unigram, kneser_ney
-from accord.models.composed import FrozenModelBackground
+from accord.models.inference.torch_model import FrozenModelBackground
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer

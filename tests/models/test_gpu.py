@@ -11,12 +11,12 @@ import pytest
 import torch
 from training_cases import model, sentences
 
-from accord.models.background import NGramBackground, kneser_ney, rows_of
+from accord.models.background import NGramBackground, kneser_ney
 from accord.models.data import NO_WORD, batches
 from accord.models.encoder import GRU, LSTM
 from accord.models.gpu import windows
-from accord.models.gpu.executor import ahead
-from accord.models.gpu.kernels import log_softmax_at
+from accord.models.gpu.executor import ahead, entry_counter
+from accord.models.gpu.kernels import log_softmax_at, rows_of
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.train import Trainer, prepare_batch
@@ -49,7 +49,7 @@ def test_rows_with_room_are_followed_by_unused_entries(room):
 def test_masses_are_the_same_however_much_room_there_is():
     b = background()
     contexts = b.contexts(TEXT, training=True)[:300]
-    entries, context = b.entries(contexts), torch.from_numpy(contexts)
+    entries, context = entry_counter(b)(contexts), torch.from_numpy(contexts)
     mass, evidence = b.class_terms(context)[0], b.class_terms(context, split=True)[1]
     for b.room in (entries, entries + 1_000):
         torch.testing.assert_close(b.class_terms(context)[0], mass)

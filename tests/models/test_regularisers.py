@@ -69,7 +69,7 @@ def loss_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None
 def seen_with(classes, read: torch.Tensor) -> Seen:
     """Return a pass that read these words and predicted these signatures."""
     nothing = [None] * 5
-    return Seen(read, *nothing, classes=classes, nats=torch.zeros(()), after=())
+    return Seen(read, *nothing, classes=classes, nats=torch.zeros(()), state=())
 
 
 def past_by_hand(network: LanguageModel, decoder: PastDecoder, positions: list[int]) -> float:
@@ -154,7 +154,7 @@ def test_the_difference_of_two_runs_is_a_mean():
 def test_nats_and_state_are_those_of_the_first_run():
     runs = [run_of(model(losses={"fraternal": strength})) for strength in (0.0, 0.5)]
     (loss, once), (other_loss, twice) = runs
-    for one, other in zip(once.after, twice.after, strict=True):
+    for one, other in zip(once.state, twice.state, strict=True):
         assert all(a.equal(b) for a, b in zip(one, other, strict=True))
     assert once.nats.equal(twice.nats)
     assert not loss.equal(other_loss)
@@ -290,7 +290,7 @@ def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b(tm
     network = model()
     h = torch.randn(9, 8)
     nn.init.normal_(network.output.bias)
-    seen = Seen(*[None] * 4, states=h, output=network.output, classes=None, nats=None, after=())
+    seen = Seen(*[None] * 4, states=h, output=network.output, classes=None, nats=None, state=())
     penalty = AdaptorPenalty(0.5)(torch.zeros(()), seen)
     assert penalty.item() == pytest.approx(
         0.5 * network.output.adaptor(h).pow(2).sum(dim=1).mean().item(), rel=1e-5

@@ -10,9 +10,9 @@ from scipy.stats import chisquare
 from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
 from accord.models.inference import next_word
-from accord.models.inference.generation import LONGEST, written_text
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
+from accord.zoo.conversions import LONGEST, written_text
 from accord.zoo.ngrams import own_ngrams
 
 TEXT = random_sentences(count=60)

@@ -53,7 +53,7 @@ def test_p_under_a_label_is_that_of_the_definition_and_the_label_may_be_given_la
     expected = by_definition(dense(features), log_b, layer.adaptor(h))
     assert torch.allclose(layer.log_prob(h, context), expected)
     assert torch.allclose(layer.log_prob(h, context).exp().sum(1), torch.ones(8, dtype=DOUBLE))
-    background.given = torch.tensor([3])
+    background.default_labels = torch.tensor([3])
     assert background.contexts(text._replace(labels=None)).ravel().tolist() == [3] * 8
 
 

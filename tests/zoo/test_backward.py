@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.models.composed import Backward
+from accord.models.inference.torch_model import Backward
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config

@@ -5,9 +5,8 @@ import pytest
 from network_cases import network
 from ngram_cases import WORDS, as_lists, random_sentences
 
-from accord.models.composed import Backward
 from accord.models.data import END
-from accord.models.inference.torch_model import TorchModel
+from accord.models.inference.torch_model import Backward, TorchModel
 from accord.zoo import conversions
 
 TEXT = random_sentences(count=12)

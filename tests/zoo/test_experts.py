@@ -9,7 +9,7 @@ from query_cases import distributions
 from training_cases import END, RECIPE, WORDS, features, model, sentences
 
 from accord.models.background import NGramBackground, kneser_ney
-from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints import ConstrainedModel, WordAutomaton
 from accord.models.data import NO_WORD, Sentences
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
@@ -87,7 +87,7 @@ def test_it_is_trained_over_a_background_of_n_grams(gate, tmp_path):
 def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     _, copying = with_expert(1.0)
     group = np.where(np.arange(WORDS) == END, 0, 1 + np.arange(WORDS) % 2)
-    held = TorchModel(copying).constrained(WordAutomaton(group, np.array([[0, 0, -1]])))
+    held = ConstrainedModel(TorchModel(copying), WordAutomaton(group, np.array([[0, 0, -1]])))
     p = torch.from_numpy(held.log_distributions(TEXT)).exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
     assert (p[:, group == 2] == 0).all()

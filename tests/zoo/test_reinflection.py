@@ -46,7 +46,7 @@ def test_the_longest_ending_decides():
 def test_c_is_the_lemma_and_its_features_and_forms_end_or_are_cut():
     network = Reinflection(CELLS, recipe_of(epochs=1, reach=8, seed=1))
     text = network.text(CELLS[:1])
-    spelled = [network.symbols[each] for each in text.before[0] if each != NO_WORD]
+    spelled = [network.symbols[each] for each in text.previous[0] if each != NO_WORD]
     assert spelled == [*"chat", *PLURAL]
     assert [network.symbols[each] for each in text.ids] == [*"chats", ""]
     assert text.ids[-1] == END

@@ -6,12 +6,10 @@ import torch
 from log_linear_cases import random_features, random_mass
 
 from accord.models.background import NGramBackground, Uniform, Unigram, kneser_ney
-from accord.models.composed import FrozenModelBackground
-from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints import ConstrainedModel, WordAutomaton
 from accord.models.data import Sentences
-from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.generation import Sampling, sample
-from accord.models.inference.torch_model import TorchModel
+from accord.models.inference.torch_model import FrozenModelBackground, TorchModel
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 
@@ -68,7 +66,7 @@ def by_definition(model: TorchModel, automaton: WordAutomaton, text=TEXT) -> np.
 
 
 def test_it_is_its_definition_on_every_word(model):
-    constrained, expected = model.constrained(AUTOMATON), by_definition(model, AUTOMATON)
+    constrained, expected = ConstrainedModel(model, AUTOMATON), by_definition(model, AUTOMATON)
     np.testing.assert_allclose(constrained.log_distributions(TEXT), expected, atol=2e-5)
     (read,) = constrained.states(TEXT)
     words = np.arange(8)[:, None] * [1, 7]
@@ -82,7 +80,7 @@ def test_it_is_its_definition_on_every_word(model):
 
 def test_two_constraints_hold_together(model):
     second = WordAutomaton(np.arange(WORDS) % 2, np.array([[0, -1]]))
-    log_p = model.constrained(AUTOMATON).constrained(second).log_distributions(TEXT)
+    log_p = ConstrainedModel(ConstrainedModel(model, AUTOMATON), second).log_distributions(TEXT)
     expected = by_definition(model, AUTOMATON)
     expected[:, 1::2] = -np.inf
     expected = torch.from_numpy(expected).log_softmax(dim=1).numpy()
@@ -90,14 +88,16 @@ def test_two_constraints_hold_together(model):
 
 
 def test_what_forbids_nothing_changes_nothing(model):
-    free = model.constrained(WordAutomaton(GROUP, np.zeros((1, 3))))
+    free = ConstrainedModel(model, WordAutomaton(GROUP, np.zeros((1, 3))))
     assert isinstance(free, ConstrainedModel) and free.is_sum == model.is_sum
     np.testing.assert_allclose(free.score(TEXT), model.score(TEXT), atol=2e-5)
 
 
 def test_it_generates_only_what_the_automaton_allows(model):
     """Words of group 2 come after one of group 1 alone, and none of group 1 after another."""
-    drawn = sample(model.constrained(AUTOMATON), [], 100, Sampling(), np.random.default_rng(0), 6)
+    drawn = sample(
+        ConstrainedModel(model, AUTOMATON), [], 100, Sampling(), np.random.default_rng(0), 6
+    )
     for sentence in drawn:
         words = np.array(sentence.words)
         text = Sentences(words, np.array([len(words)]))
@@ -106,8 +106,8 @@ def test_it_generates_only_what_the_automaton_allows(model):
 
 
 def test_a_state_without_a_way_out_is_rejected():
-    held = network(Uniform(FEATURES)).constrained(
-        WordAutomaton(np.zeros(WORDS, int), np.array([[-1]]))
+    held = ConstrainedModel(
+        network(Uniform(FEATURES)), WordAutomaton(np.zeros(WORDS, int), np.array([[-1]]))
     )
     with pytest.raises(ValueError, match="a word with mass in every state, state 0 allows none"):
         held.score(TEXT)

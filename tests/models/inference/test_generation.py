@@ -9,13 +9,11 @@ from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
 from accord.models.background import NGramBackground, Unigram, kneser_ney
-from accord.models.composed import FrozenModelBackground
-from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints import ConstrainedModel, WordAutomaton
 from accord.models.data import END, Sentences
-from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.generation import Beam, Sampling, beam, sample
 from accord.models.inference.interface import InferenceModel
-from accord.models.inference.torch_model import TorchModel
+from accord.models.inference.torch_model import FrozenModelBackground, TorchModel
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 
@@ -60,7 +58,7 @@ def model(request) -> InferenceModel:
         for parameter in model.parameters():
             parameter.mul_(2)
     model = TorchModel(model)
-    return model.constrained(AUTOMATON) if request.param == "constrained" else model
+    return ConstrainedModel(model, AUTOMATON) if request.param == "constrained" else model
 
 
 def log_p_of(model, texts) -> np.ndarray:
@@ -154,7 +152,7 @@ def test_giving_up_beginnings_loses_nothing(model):
     """A narrow beam finds what it would find if it read every beginning to the last length."""
     narrow = beam(model, [2], 3, longest=8)
     ended = []
-    reading = Beam.of(model, [2], 1)
+    reading = Beam.begin(model, [2], 1)
     for _ in range(8):
         log_p = model.log_prob(reading.h, reading.context)
         for row, of_end in enumerate(log_p[:, END].tolist()):
@@ -163,7 +161,7 @@ def test_giving_up_beginnings_loses_nothing(model):
         log_p[:, END] = -np.inf
         total = (reading.log_p.sum(axis=1, keepdims=True) + log_p).ravel()
         at = np.argsort(-total)[:3]
-        reading = reading.after(at // WORDS, at % WORDS, log_p.ravel()[at])
+        reading = reading.extended(at // WORDS, at % WORDS, log_p.ravel()[at])
     scores = sorted((sum(each) / for_length(len(each)) for each in ended), reverse=True)[:3]
     found = [sum(each.log_p) / for_length(len(each.words)) for each in narrow]
     assert found == pytest.approx(scores, abs=1e-5)

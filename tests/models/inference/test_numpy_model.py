@@ -8,10 +8,9 @@ from ngram_cases import random_sentences
 
 from accord.models.background import Unigram
 from accord.models.common.weights import parameters_of
-from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints import ConstrainedModel, WordAutomaton, likeliest_weight, primed
 from accord.models.data import END, Sentences
 from accord.models.inference import numpy_model
-from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.generation import Sampling, beam, sample
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.numpy_model import NumpyModel, computes
@@ -119,7 +118,7 @@ def test_constraints_and_primed_words_are_those_of_torch(models):
         group, np.array([[1, 1, -1], [0, 1, 1]]), np.array([[0.0, 1.5, 0]] * 2)
     )
     chosen = np.array([2, 5, 9])
-    made = [primed(each, chosen, 0.7).constrained(automaton) for each in models]
+    made = [ConstrainedModel(primed(each, chosen, 0.7), automaton) for each in models]
     found, expected = (each.log_distributions(TEXT) for each in made)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     weights = [likeliest_weight(each, chosen, TEXT) for each in models]

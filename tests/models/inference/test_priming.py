@@ -7,9 +7,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from accord.models.background import Unigram
-from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints import ConstrainedModel, WordAutomaton, likeliest_weight, primed
 from accord.models.data import END, Sentences
-from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
@@ -57,7 +56,7 @@ def test_a_primed_model_can_be_held_to_a_constraint():
     model, allowed = a_model(), np.array([1, 2, 3])
     group = np.isin(np.arange(WORDS), allowed).astype(int)
     held = WordAutomaton(group, np.array([[-1, 0]]))
-    found = primed(model, CHOSEN, 1.0).constrained(held).log_distributions(TEXT)
+    found = ConstrainedModel(primed(model, CHOSEN, 1.0), held).log_distributions(TEXT)
     expected = model.log_distributions(TEXT)
     expected[:, CHOSEN] += 1.0
     expected = log_softmax(expected[:, allowed], axis=1)
@@ -69,7 +68,7 @@ def test_what_is_expected_of_the_next_word_costs_the_signatures_still():
     model = primed(a_model(), CHOSEN, 1.0)
     values = WordValues(*map(np.array, ([5], [0], [1.0])), WORDS, 1)
     asked = NextWord(model, values)
-    assert len(asked.shares.entropy) < WORDS
+    assert len(asked.within) < WORDS
     log_p = model.log_distributions(TEXT)
     found = asked.ask(TEXT)
     assert found.log_p == pytest.approx(model.score(TEXT))

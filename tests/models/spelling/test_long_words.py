@@ -5,7 +5,7 @@ from operations import calls, is_linear
 from spelling_cases import COUNT, made
 
 from accord.models.spelling import neural
-from accord.models.spelling.subwords import Subwords
+from accord.models.spelling.spelling import Subwords
 from accord.pipeline.data.subwords import Speller
 
 LETTERS = ("a", "ab", "7", "7,", "é", "☃")

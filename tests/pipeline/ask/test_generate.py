@@ -61,7 +61,7 @@ def test_a_list_of_words_is_read_as_the_model_reads_texts(scorer):
 @pytest.mark.parametrize("start", ["", "les petits", "un xylophoniste"])
 def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, constraints):
     generator = Generator(scorer, start, constraints)
-    reading = Beam.of(generator.model, generator.start_ids, 1)
+    reading = Beam.begin(generator.model, generator.start_ids, 1)
     p = np.exp(generator.model.log_prob(reading.h, reading.context)[0])
     assert p.sum() == pytest.approx(1, abs=1e-5)
     assert p[UNKNOWN_ID] == 0
@@ -73,7 +73,7 @@ def test_without_constraints_words_keep_their_proportions(scorer):
     p_free, p_held = (
         each.model.log_prob(reading.h, reading.context)[0]
         for each in (free, held)
-        for reading in [Beam.of(each.model, each.start_ids, 1)]
+        for reading in [Beam.begin(each.model, each.start_ids, 1)]
     )
     allowed = np.isfinite(p_held)
     difference = (p_held - p_free)[allowed]

@@ -32,7 +32,7 @@ def test_what_the_pattern_allows_keeps_its_odds_and_sums_to_one(scorer):
     free, held = Generator(scorer), Generator(scorer, pattern="DET NOUN")
     log_p = []
     for generator in (free, held):
-        reading = Beam.of(generator.model, [], 1)
+        reading = Beam.begin(generator.model, [], 1)
         log_p.append(generator.model.log_prob(reading.h, reading.context)[0])
     allowed = np.isfinite(log_p[1])
     assert 0 < allowed.sum() < len(allowed)

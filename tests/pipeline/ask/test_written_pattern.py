@@ -21,7 +21,7 @@ def scorer(tmp_path_factory, slow):
 
 
 def first_words(generator: Generator) -> np.ndarray:
-    reading = Beam.of(generator.model, [], 1)
+    reading = Beam.begin(generator.model, [], 1)
     log_p = generator.model.log_prob(reading.h, reading.context)
     return np.exp(log_p[0])
 
@@ -54,7 +54,7 @@ def test_spelled_words_match_and_have_the_probability_that_is_shown(scorer):
         # One of the classes was drawn, and the string from it, among those that match.
         of_class = scorer.spelling.log_prob([word.form])[0] - strings.log_mass
         assert word.log_p < of_class.max() + 1e-6
-    reading = Beam.of(generator.model, [le], 1)
+    reading = Beam.begin(generator.model, [le], 1)
     p = np.exp(generator.model.log_prob(reading.h, reading.context)[0])
     classes = slice(UNKNOWN_ID, UNKNOWN_ID + scorer.spelling.classes)
     assert p[classes].sum() == pytest.approx(1, abs=1e-5)

@@ -6,8 +6,7 @@ from run_cases import scores_of
 
 import accord
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import score_text
-from accord.models.spelling.subwords import count_subwords
+from accord.models.spelling.spelling import count_subwords, score_text
 from accord.pipeline.ask.explain import Explainer
 from accord.pipeline.ask.generate import Generator
 from accord.pipeline.ask.vectors import ReadVectors

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from accord.errors import AccordError, NumericalError
-from accord.models.constraints.automata import DIGITS, OTHER, letters
+from accord.models.constraints import DIGITS, OTHER, letters
 from accord.models.data import END
 from accord.models.ngrams import NGramTables
 from accord.models.spelling.ngram import NGramSpelling
@@ -42,8 +42,8 @@ class NGramAutomaton:
             nodes, arcs = self._slices(level)
             node = table.keys // self.symbols
             self.source[arcs] = nodes.start + node
-            after = np.column_stack([contexts[level][node], self.symbol[arcs]])
-            self.next[arcs] = self._longest(ngrams, after)
+            longer = np.column_stack([contexts[level][node], self.symbol[arcs]])
+            self.next[arcs] = self._longest(ngrams, longer)
             if level:
                 self.shorter[nodes] = self.nodes[level - 1] + table.contexts // self.symbols
         self.start = int(self._longest(ngrams, np.full((1, 1), END))[0])
@@ -88,13 +88,13 @@ class NGramAutomaton:
         p[self.symbol[arcs]] = self.of_arc[arcs]
         return p
 
-    def after(self, node: int, symbol: int) -> int:
+    def step(self, node: int, symbol: int) -> int:
         """Return the node after a symbol."""
         arcs = self._listed(node)
         at = arcs.start + int(self.symbol[arcs].searchsorted(symbol))
         if at < arcs.stop and self.symbol[at] == symbol:
             return int(self.next[at])
-        return self.after(int(self.shorter[node]), symbol)
+        return self.step(int(self.shorter[node]), symbol)
 
     def _lower(self) -> np.ndarray:
         """Return the arc of the same symbol in the shorter context, which lists all of them."""
@@ -179,7 +179,7 @@ class Matching:
                 return "".join(reversed(written))
             character, symbol = self.dfa.characters[choice], int(self.dfa.symbol[choice])
             written.append(self._other(generator) if character == OTHER else character)
-            history, node = (*history, symbol), self.arcs.after(node, symbol)
+            history, node = (*history, symbol), self.arcs.step(node, symbol)
             state = int(self.dfa.follow[state, choice])
 
     def _mass(self, kind: int, history: History, node: int, state: int) -> float:
@@ -194,7 +194,7 @@ class Matching:
             mass = kept * self.shared[node, state]
             mass += (of_class - kept * of_all)[STOP] * self.dfa.accepts[state]
             for symbol in {*np.flatnonzero(seen).tolist()} - {STOP}:
-                then, follows = self.arcs.after(node, symbol), self.steps[symbol, state]
+                then, follows = self.arcs.step(node, symbol), self.steps[symbol, state]
                 for to in np.flatnonzero(follows).tolist():
                     of_own = of_class[symbol] * self._mass(kind, (*history, symbol), then, to)
                     mass += follows[to] * (of_own - kept * of_all[symbol] * self.shared[then, to])
@@ -207,7 +207,7 @@ class Matching:
             shorter = self.nodes[history[:-1]]
             (node,) = self.spelling.begun.child(np.array([shorter]), np.array(history[-1:]))
             self.nodes[history] = int(node)
-        return self.spelling.begun.after(self.nodes[history], kind)
+        return self.spelling.begun.counts_after(self.nodes[history], kind)
 
     def _of_class(self, seen: np.ndarray, of_all: np.ndarray) -> tuple[np.ndarray, float]:
         """Return p of each symbol in a class, and the part of it that all classes share."""
@@ -227,7 +227,7 @@ class Matching:
             zip(self.dfa.symbol, self.dfa.share, strict=True)
         ):
             if (to := self.dfa.follow[state, character]) >= 0:
-                then = self.arcs.after(node, symbol)
+                then = self.arcs.step(node, symbol)
                 chances[character] = (
                     p[symbol] * share * self._mass(kind, (*history, symbol), then, to)
                 )
@@ -238,8 +238,10 @@ class Matching:
     def _numbers(self) -> tuple[float, np.ndarray]:
         """Return the mass of matching numbers, and that which matches after a digit, by state."""
         stop, steps = 1 / self.spelling.length, self._digit_steps
-        after = np.linalg.solve(np.eye(len(steps)) - (1 - stop) * steps, stop * self.dfa.accepts)
-        return float(steps[0] @ after), after
+        following = np.linalg.solve(
+            np.eye(len(steps)) - (1 - stop) * steps, stop * self.dfa.accepts
+        )
+        return float(steps[0] @ following), following
 
     @cached_property
     def _digit_steps(self) -> np.ndarray:

@@ -1,14 +1,25 @@
-r"""Automata over words and letters, and the expressions that they are made of (Glushkov).
+r"""Automata over words and letters, the expressions that they are made of, constrained models.
 
-Each test in the expression is a position. Which positions may come first, last, and after each
+Each test in an expression is a position. Which positions may come first, last, and after each
 other (Glushkov 1961) is an automaton without empty steps; sets of its positions are the states of
 a deterministic one.
 
 A character, `.`, `[aeiou]`, `[^a-z]`, `\d`, and `( ) | * + ?` mean what they do in Python's `re`.
+
+A model constrained by an automaton over words, in its state q:
+
+    p(x | C, K) ∝ p(x | K)·exp(β_q(x)/T)
+
+β_q(x) is the weight that q has for the group of x, −inf where it forbids x. Signatures are split
+where their words are of different groups, so the sum over all words is one over parts of
+signatures. The weight is divided by the temperature T as all scores are.
+
+Priming is an automaton of one state, which forbids nothing. With q = p(C | K), the mass that the
+words have unprimed, a primed word is e^β / (1 + (e^β − 1)·q) times as likely (for T = 1).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +28,15 @@ import numpy as np
 from accord.errors import AccordError
 from accord.models.common.checks import check_range
 from accord.models.data import Sentences
+from accord.models.inference.interface import (
+    NOTHING,
+    InferenceModel,
+    PsiVectors,
+    Rows,
+    ScoreTerms,
+    State,
+    log_sum_exp,
+)
 from accord.models.spelling.spelling import ESCAPE, Alphabet
 
 PIECE = r"/(?:\\.|[^/\\\s])+/(?=[\s()|*+?&]|$)|[^\s()|*+?&\"]+"  # /an.*eur/ is one, as km/h is
@@ -41,7 +61,7 @@ class Expression:
 
     text: str
     tests: list[str] = field(default_factory=list)
-    after: list[set[int]] = field(default_factory=list)
+    following: list[set[int]] = field(default_factory=list)
 
     def __post_init__(self):
         self._tokens = [*self._tokenised()]
@@ -54,7 +74,9 @@ class Expression:
     def reversed(self) -> "Expression":
         """Return the same expression, read from its end."""
         places = range(len(self.tests))
-        self.after = [{before for before in places if at in self.after[before]} for at in places]
+        self.following = [
+            {place for place in places if at in self.following[place]} for at in places
+        ]
         self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
         return self
 
@@ -77,7 +99,7 @@ class Expression:
             read = (
                 self.whole.first
                 if state is None
-                else set().union(*map(self.after.__getitem__, state))
+                else set().union(*map(self.following.__getitem__, state))
             )
             is_whole = self.whole.nullable if state is None else bool(self.whole.last & state)
             row = np.full(obeys.shape[1], FORBIDDEN)
@@ -168,16 +190,16 @@ class Expression:
             self._tokens.pop()
             return part
         self.tests.append(token)
-        self.after.append(set())
+        self.following.append(set())
         place = frozenset({len(self.tests) - 1})
         return Piece(False, place, place)
 
     def _link(self, last: frozenset[int], first: frozenset[int]) -> None:
         for place in last:
-            self.after[place] |= first
+            self.following[place] |= first
 
-    def _wrong(self, expected: str, found: str) -> AccordError:
-        return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{found:.{SHOWN}}'")
+    def _wrong(self, expected: str, token: str) -> AccordError:
+        return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{token:.{SHOWN}}'")
 
     def _too_large(self, expected: str) -> AccordError:
         return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}")
@@ -336,3 +358,119 @@ class WordAutomaton:
             following = self.follow[current[longer], self.group[sentences.ids[positions]]]
             current[longer] = np.where(following >= 0, following, current[longer])
         return states
+
+
+class ConstrainedModel(InferenceModel):
+    """Another model, constrained by an automaton; its earlier constraints still hold."""
+
+    def __init__(self, whole: InferenceModel, automaton: WordAutomaton):
+        self.whole, self.automaton = whole, automaton
+        self.is_sum, self.sharpness = whole.is_sum, whole.sharpness
+        groups = int(automaton.group.max()) + 1
+        pairs = whole.signature * groups + automaton.group
+        parts, self.signature = np.unique(pairs, return_inverse=True)
+        self.above, group = np.divmod(parts, groups)  # the signature and the group of each part
+        mass = np.bincount(self.signature, np.exp(whole.log_share), minlength=len(parts))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.part_share = np.log(mass)  # of each part in its signature
+            share = whole.log_share - self.part_share[self.signature]
+        self.log_share = np.nan_to_num(share, nan=-np.inf, neginf=-np.inf)
+        self.weight = automaton.log_weight[:, group] * self.sharpness  # (Q × parts)
+
+    def contexts(self, sentences: Sentences) -> np.ndarray:
+        """Return the whole model's contexts, each followed by the state of the automaton."""
+        whole = self.whole.contexts(sentences)
+        return np.column_stack([whole, self.automaton.states(sentences).astype(whole.dtype)])
+
+    def signature_log_prob(self, h: Rows, context: np.ndarray) -> np.ndarray:
+        log_p, total = self._weighed(h, context)
+        return log_p - total[:, None]
+
+    def _weighed(self, h: Rows, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log p·exp(β/T) of every part of a signature (N × S), and log of its sum (N)."""
+        log_p = self.whole.signature_log_prob(h, context[:, :-1]).astype(np.float64)
+        state = context[:, -1].astype(np.int64)
+        log_p = log_p[:, self.above] + self.part_share + self.weight[state]
+        total = log_sum_exp(log_p)
+        if np.isneginf(total).any():
+            raise AccordError(
+                f"automaton: expected a word with mass in every state, state "
+                f"{state[np.isneginf(total)][0]} allows none"
+            )
+        return log_p, total
+
+    def adaptor(self, h: Rows) -> np.ndarray:
+        return self.whole.adaptor(h)
+
+    def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
+        terms = self.whole.terms(h, words, context[:, :-1])
+        weight = self.weight[context[:, -1:].astype(np.int64), self.signature[words]]
+        total = self._weighed(h, context)[1]
+        return terms._replace(background=terms.background + weight, log_z=terms.log_z + total)
+
+    def initial_state(self, columns: int) -> State:
+        return self.whole.initial_state(columns)
+
+    def advance(
+        self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
+    ) -> tuple[Rows, State]:
+        return self.whole.advance(words, state, extra)
+
+    def columns(self, state: State, chosen: np.ndarray) -> State:
+        return self.whole.columns(state, chosen)
+
+    def as_read(self, sentences: Sentences) -> Sentences:
+        return self.whole.as_read(sentences)
+
+    def vectors(self) -> PsiVectors:
+        return self.whole.vectors()
+
+    def switched_off(self, features: Sequence[int]) -> "ConstrainedModel":
+        return ConstrainedModel(self.whole.switched_off(features), self.automaton)
+
+    def parameter_count(self) -> int:
+        return self.whole.parameter_count()
+
+
+ENOUGH = 1e-6  # the weight is tuned until it moves by less
+ROUNDS = 100  # of Newton's method, at most
+LONGEST_STEP, LARGEST = 2.0, 20.0  # of the weight, in nats
+
+
+def primed(model: InferenceModel, words: np.ndarray, weight: float) -> InferenceModel:
+    """Return a model under which some words are likelier by a weight in nats."""
+    group = np.zeros(len(model.signature), np.int64)
+    group[words] = 1
+    weights = np.array([[0.0, weight]])
+    return ConstrainedModel(model, WordAutomaton(group, np.zeros((1, 2)), weights))
+
+
+def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Sentences) -> float:
+    """Return the β that makes sentences likeliest.
+
+    Newton's method finds it: Σ_t β·[x_t ∈ C] − log(1 + (e^β − 1)·q_t) is concave in β.
+    """
+    is_primed = np.isin(sentences.ids, words)
+    if not is_primed.any():
+        raise AccordError(
+            "priming: expected a text to tune on that has some of the words, got none"
+        )
+    q = _mass(primed(model, words, 0.0), words, sentences)
+    weight = 0.0
+    for _ in range(ROUNDS):
+        now = np.exp(weight) * q / (1 + np.expm1(weight) * q)  # q as it is with this weight
+        slope, curvature = (is_primed - now).sum(), (now * (1 - now)).sum()
+        step = np.clip(slope / max(curvature, 1e-12), -LONGEST_STEP, LONGEST_STEP)
+        weight = float(np.clip(weight + step, -LARGEST, LARGEST))
+        if abs(step) < ENOUGH:
+            break
+    return weight / model.sharpness
+
+
+def _mass(model: InferenceModel, words: np.ndarray, sentences: Sentences) -> np.ndarray:
+    """Return q before each word of a text (N); of a signature all words are primed, or none."""
+    q, signatures = np.zeros(len(sentences.ids)), np.unique(model.signature[words])
+    for read in model.states(sentences):
+        log_p = model.signature_log_prob(read.h, read.context)
+        q[read.positions] = np.exp(log_p[:, signatures].astype(np.float64)).sum(axis=1)
+    return q

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from spelling_cases import COUNT, made, strings
 
-from accord.models.constraints.automata import OTHER, letters
-from accord.models.constraints.matching import Matching
+from accord.models.constraints import OTHER, letters
+from accord.models.spelling.matching import Matching
 
 MODEL = made("ngram")
 DRAWS = 800

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from accord.models.constraints.automata import Expression, matches
+from accord.models.constraints import Expression, matches
 
 LETTERS = "abc"
 END = len(LETTERS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints import WordAutomaton
 from accord.models.data import Sentences
 
 

@@ -1,1 +1,0 @@
-"""Constrain a trained model: automata, patterns, primed words, features switched off."""
