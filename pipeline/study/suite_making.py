@@ -20,8 +20,8 @@ its construction, the distance of the two words that agree, the attractors, and 
 subjunctive.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ class Agreeing(NamedTuple):
     feature: str
     controller: int  # its position
     # The features of the nouns and pronouns between the two; of the verbs, where a mood is ruled.
-    between: Sequence[Mapping[str, str]]
+    between: Sequence[Mapping[str, str]] = ()
     trigger: str = NO_TRIGGER
 
 
@@ -95,7 +95,10 @@ def broken(agreeing: Agreeing, paradigms: Paradigms) -> Made | None:
 
 
 def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
-    """Write the suite of a treebank or a text; return the table of its pairs."""
+    """Write the suite of a treebank or a text: a file for each construction, and the table.
+
+    Return the table of all pairs, in the order of the files.
+    """
     if folder.exists() and any(folder.iterdir()):
         raise AccordError(
             f"{folder} is not empty: expected a new folder, as its other files would be read as a "
@@ -103,38 +106,31 @@ def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
         )
     paradigms = Paradigms(lexicon)
     pairs = (broken(agreeing, paradigms) for agreeing in _agreeing_words(source, lexicon))
-    made = list(dict.fromkeys(pair for pair in pairs if pair))
+    made = sorted(dict.fromkeys(filter(None, pairs)), key=_construction)
     if not made:
         raise AccordError(
             f"{source}: found no agreement to break; expected trees with heads and features, or "
             f"sentences whose words the lexicon knows"
         )
-    return write_suite(made, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, of_construction in groupby(made, _construction):
+        lines = [f"True\t{pair.good}\nFalse\t{pair.bad}\n" for pair, *_ in of_construction]
+        write_whole(folder / f"{name}.txt", "".join(lines).encode())
+    rows = [(pair.construction, *figures) for pair, *figures in made]
+    table = pd.DataFrame(rows, columns=["construction", *Made._fields[1:]])
+    write_table(table, folder / TABLE)
+    return table
+
+
+def _construction(made: Made) -> str:
+    return made.pair.construction
 
 
 def _agreeing_words(source: str, lexicon: Lexicon) -> Iterator[Agreeing]:
     if trees := sources.trees(source, folder=folder_of):
-        for tree in trees:
-            yield from agreeing_words_of_tree(tree)
-        return
-    for _, words in sources.read_words(source, folder=folder_of):
-        yield from agreeing_words_of_text(words, lexicon)
-
-
-def write_suite(made: Iterable[Made], folder: Path) -> pd.DataFrame:
-    """Write a file for each construction, and the table of all pairs in the order of the files."""
-    by_construction = defaultdict(list)
-    for pair in made:
-        by_construction[pair.pair.construction].append(pair)
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for name in sorted(by_construction):
-        lines = [f"True\t{m.pair.good}\nFalse\t{m.pair.bad}\n" for m in by_construction[name]]
-        write_whole(folder / f"{name}.txt", "".join(lines).encode())
-        rows += [(name, m.distance, m.attractors, m.trigger) for m in by_construction[name]]
-    table = pd.DataFrame(rows, columns=["construction", "distance", "attractors", "trigger"])
-    write_table(table, folder / TABLE)
-    return table
+        return chain.from_iterable(TreeWords(tree).agreeing() for tree in trees)
+    read = sources.read_words(source, folder=folder_of)
+    return chain.from_iterable(TextWords(words, lexicon).agreeing() for _, words in read)
 
 
 # Texts
@@ -146,85 +142,6 @@ SUBJECTS = {
     "il": {"Person": "3", "Number": "Sing"},
     "ils": {"Person": "3", "Number": "Plur"},
 }
-CLITICS = {
-    *("ne", "n'", "me", "m'", "te", "t'", "se", "s'", "le", "la", "les", "l'", "lui", "leur"),
-    *("y", "en", "nous", "vous"),
-}
-
-
-def agreeing_words_of_text(words: Sequence[str], lexicon: Lexicon) -> Iterator[Agreeing]:
-    """Yield every agreement of a sentence that is beyond doubt."""
-    words = list(words)
-    lowered = [word.lower() for word in words]
-    for position, word in enumerate(lowered[:-1]):
-        if word in SUBJECTS:
-            yield from _verb_of_pronoun(words, lowered, position, lexicon)
-        noun = _only(lexicon, lowered[position + 1], "NOUN")
-        determiners = [a for a in lexicon.analyses(word) if a.upos == "DET"]
-        if noun and determiners:
-            number = _shared(determiners, "Number")
-            if number and number == noun.get("Number"):
-                yield Agreeing(
-                    *("determiner_noun", words, position + 1, "NOUN", noun, "Number"), position, []
-                )
-            yield from _adjective_of_noun(words, lowered, position, noun, lexicon)
-    yield from participles_of_text(words, lowered, lexicon)
-    yield from subjunctives_of_text(words, lowered, lexicon)
-
-
-def _only(lexicon: Lexicon, word: str, upos: str) -> dict[str, str]:
-    """Return the features that all readings share, if all are of this part of speech."""
-    readings = lexicon.analyses(word)
-    if not readings or any(reading.upos != upos for reading in readings):
-        return {}
-    values = {name: _shared(readings, name) for name in ("Number", "Gender")}
-    return {name: value for name, value in values.items() if value}
-
-
-def _shared(readings: Sequence[Analysis], name: str) -> str | None:
-    """Return the value of a feature that all readings have, or None."""
-    values = {reading.features.get(name) for reading in readings}
-    return values.pop() if len(values) == 1 else None
-
-
-def _may_be_preposition(lexicon: Lexicon, words: Iterable[str]) -> bool:
-    return any(reading.upos == "ADP" for word in words for reading in lexicon.analyses(word))
-
-
-def _verb_of_pronoun(
-    words: list[str], lowered: list[str], position: int, lexicon: Lexicon
-) -> Iterator[Agreeing]:
-    verb = _after_clitics(lowered, position + 1)
-    readings = lexicon.analyses(lowered[verb]) if verb < len(words) else ()
-    if readings and all(r.upos in ("VERB", "AUX") for r in readings):
-        known = {**SUBJECTS[lowered[position]], "VerbForm": "Fin"}
-        for feature in ("Number", "Person"):
-            yield Agreeing("subject_verb", words, verb, "VERB", known, feature, position, [])
-
-
-def _after_clitics(lowered: Sequence[str], position: int) -> int:
-    """Return the first position from this one on that is no clitic."""
-    while position < len(lowered) and lowered[position] in CLITICS:
-        position += 1
-    return position
-
-
-def _adjective_of_noun(
-    words: list[str], lowered: list[str], determiner: int, noun: dict[str, str], lexicon: Lexicon
-) -> Iterator[Agreeing]:
-    """Yield the adjective behind a noun; behind a preposition an earlier noun might claim it."""
-    position = determiner + 2
-    before = lowered[max(determiner - 1, 0) : determiner + 1]  # `du` is preposition and determiner
-    if position == len(words) or _may_be_preposition(lexicon, before):
-        return
-    known = _only(lexicon, lowered[position], "ADJ")
-    for feature in ("Number", "Gender"):
-        if known.get(feature) and known[feature] == noun.get(feature):
-            yield Agreeing(
-                *("noun_adjective", words, position, "ADJ", known, feature), position - 1, []
-            )
-
-
 # Behind `que` or before a clitic these can only be subjects too.
 AFTER_QUE = SUBJECTS | {
     "il": {"Person": "3", "Number": "Sing", "Gender": "Masc"},
@@ -234,6 +151,10 @@ AFTER_QUE = SUBJECTS | {
     "on": {"Person": "3", "Number": "Sing"},
     "nous": {"Person": "1", "Number": "Plur"},
     "vous": {"Person": "2", "Number": "Plur"},
+}
+CLITICS = {
+    *("ne", "n'", "me", "m'", "te", "t'", "se", "s'", "le", "la", "les", "l'", "lui", "leur"),
+    *("y", "en", "nous", "vous"),
 }
 QUE = ("que", "qu'")
 
@@ -247,6 +168,7 @@ BEFORE_PARTICIPLE = {"pas", "jamais", "plus", "point", "bien", "déjà", "toujou
 INDIRECT = {"ne", "n'", "me", "m'", "te", "t'", "nous", "vous", "lui", "leur", "y"}
 # They agree seldom or never: with an infinitive, a measure, or no doer (il a fait chaud).
 SELDOM = {"fait", "laissé", "pu", "dû", "voulu", "eu", "été", "fallu", "coûté", "valu", "duré"}
+SELDOM_LEMMAS = {"faire", "laisser", "coûter", "valoir"}
 # Behind these `que` is no object: il y a un an que je vous ai guéri, la fois que je t'ai vue.
 TIMES = {
     *("an", "ans", "année", "années", "mois", "semaine", "semaines", "jour", "jours", "nuit"),
@@ -254,88 +176,8 @@ TIMES = {
     *("temps", "siècle", "siècles", "soir", "matin", "façon", "manière", "dommage"),
 }
 PARTICIPLE = {"VerbForm": "Part", "Tense": "Past"}
-
-
-def participles_of_text(
-    words: list[str], lowered: Sequence[str], lexicon: Lexicon
-) -> Iterator[Agreeing]:
-    """Yield every participle of a sentence that agrees with an object before it."""
-    for have, word in enumerate(lowered):
-        participle = have + 1
-        while participle < len(words) and lowered[participle] in BEFORE_PARTICIPLE:
-            participle += 1
-        if word not in HAVE or not _is_plain_participle(lowered, participle, lexicon):
-            continue
-        found = _clitic_object(lowered, have) or _relative_object(lowered, have, lexicon)
-        if found is None:
-            continue
-        controller, known, between = found
-        for feature in ("Number", "Gender"):
-            if feature in known:
-                yield Agreeing(
-                    *("participle_object", words, participle, "VERB", {**known, **PARTICIPLE}),
-                    *(feature, controller, between),
-                )
-
-
-def _is_plain_participle(lowered: Sequence[str], position: int, lexicon: Lexicon) -> bool:
-    """Return whether this is a participle that no infinitive follows: j'ai entendu jouer."""
-    clitics = next((n for n, w in enumerate(lowered[position + 1 :]) if w not in CLITICS), 0)
-    follow = lowered[position + 1 + clitics : position + 3 + clitics]
-    behind = [lexicon.analyses(word) for word in (*lowered[position : position + 1], *follow)]
-    if not behind or not any(PARTICIPLE.items() <= r.features.items() for r in behind[0]):
-        return False
-    lemmas = {reading.lemma for reading in behind[0]}
-    if lowered[position] in SELDOM or lemmas & {"faire", "laisser", "coûter", "valoir"}:
-        return False
-    infinitives = [
-        any(r.features.get("VerbForm") == "Inf" for r in readings) for readings in behind[1:]
-    ]
-    is_before = follow[:1] in (["à"], ["de"], ["d'"])
-    return not any(infinitives[: 2 if is_before else 1])
-
-
+OBJECTS = {"les": {"Number": "Plur"}, "la": {"Number": "Sing", "Gender": "Fem"}}
 Controller = tuple[int, dict[str, str], list[dict[str, str]]]  # position, features, those between
-
-
-def _clitic_object(lowered: Sequence[str], have: int) -> Controller | None:
-    """Find `les` or `la lui` before a form of avoir and behind its subject: ils les ont."""
-    position = have - 1
-    if position > 0 and lowered[position] in ("lui", "leur", "y"):
-        position -= 1
-    known = {
-        "les": {"Number": "Plur"},
-        "la": {"Number": "Sing", "Gender": "Fem"},
-    }.get(lowered[position] if position > 0 else "")
-    subject = position - 1
-    while subject > 0 and lowered[subject] in ("ne", "n'", "me", "te", "nous", "vous"):
-        if lowered[subject] in ("nous", "vous") and lowered[subject - 1] not in AFTER_QUE:
-            break  # it is the subject
-        subject -= 1
-    if known is None or subject < 0 or lowered[subject] not in AFTER_QUE:
-        return None
-    return position, known, []
-
-
-def _relative_object(lowered: Sequence[str], have: int, lexicon: Lexicon) -> Controller | None:
-    """Find a noun, `que`, a pronoun that is the subject, then avoir: les échecs qu'ils ont."""
-    subject = have - 1
-    while subject > 0 and lowered[subject] in INDIRECT and lowered[subject - 1] not in QUE:
-        subject -= 1
-    que = subject - 1
-    if subject > 1 and lowered[subject] == "on" and lowered[que] == "l'":
-        que -= 1
-    noun = que - 1
-    if noun < 1 or lowered[subject] not in AFTER_QUE or lowered[que] not in QUE:
-        return None
-    determiner = noun - 1
-    has_determiner = any(reading.upos == "DET" for reading in lexicon.analyses(lowered[determiner]))
-    before = lowered[max(determiner - 1, 0) : determiner + 1]
-    if not has_determiner or lowered[noun] in TIMES or _may_be_preposition(lexicon, before):
-        return None
-    known = _only(lexicon, lowered[noun], "NOUN")
-    return (noun, known, [AFTER_QUE[lowered[subject]]]) if known else None
-
 
 # Triggers of a subjunctive, before its `que`. Left out are those that the indicative may follow as
 # well (de sorte que, le fait que), and those that are often something else (encore que, tel que).
@@ -345,7 +187,7 @@ TRIGGERS = """
     il est important, il est juste
 """
 BEFORE_QUE = [tuple(trigger.split()) for trigger in TRIGGERS.split(",")]
-IN_ONE_WORD = {"quoique": "quoique", "quoiqu'": "quoique"}
+IN_ONE_WORD = ("quoique", "quoiqu'")
 MUST = {"faut", "fallait", "faudra", "faudrait", "fallut"}
 AFTER_MUST = {"pas", "donc", "bien", "aussi", "toujours", "plus"}
 FARTHEST = 8  # words between `que` and the verb in a text
@@ -353,35 +195,198 @@ FARTHEST = 8  # words between `que` and the verb in a text
 BORDERS = {*QUE, "qui", "dont", "où", "si", "et", "ou", "mais", "de", "d'", "comme", "quand"}
 
 
+class TextWords:
+    """A sentence of a text, and the readings of its words in small letters."""
+
+    def __init__(self, words: Sequence[str], lexicon: Lexicon):
+        self.words = list(words)
+        self.lowered = [word.lower() for word in words]
+        self.readings = [lexicon.analyses(word) for word in self.lowered]
+
+    def agreeing(self) -> Iterator[Agreeing]:
+        """Yield every agreement that is beyond doubt."""
+        for position, word in enumerate(self.lowered[:-1]):
+            if word in SUBJECTS:
+                yield from self.verb_of_pronoun(position)
+            noun = self.only(position + 1, "NOUN")
+            determiners = [a for a in self.readings[position] if a.upos == "DET"]
+            if noun and determiners:
+                number = _shared(determiners, "Number")
+                if number and number == noun.get("Number"):
+                    pair = "determiner_noun", self.words, position + 1, "NOUN", noun, "Number"
+                    yield Agreeing(*pair, position)
+                yield from self.adjective_of_noun(position, noun)
+        yield from self.participles()
+        yield from self.subjunctives()
+
+    def only(self, position: int, upos: str) -> dict[str, str]:
+        """Return the features that all readings share, if all are of this part of speech."""
+        readings = self.readings[position]
+        if any(reading.upos != upos for reading in readings):
+            return {}
+        values = {name: _shared(readings, name) for name in ("Number", "Gender")}
+        return {name: value for name, value in values.items() if value}
+
+    def verb_of_pronoun(self, position: int) -> Iterator[Agreeing]:
+        verb = self.after_clitics(position + 1)
+        readings = self.readings[verb] if verb < len(self.words) else ()
+        if readings and all(reading.upos in ("VERB", "AUX") for reading in readings):
+            known = {**SUBJECTS[self.lowered[position]], "VerbForm": "Fin"}
+            for feature in ("Number", "Person"):
+                yield Agreeing("subject_verb", self.words, verb, "VERB", known, feature, position)
+
+    def after_clitics(self, position: int) -> int:
+        """Return the first position from this one on that is no clitic."""
+        while position < len(self.lowered) and self.lowered[position] in CLITICS:
+            position += 1
+        return position
+
+    def adjective_of_noun(self, determiner: int, noun: dict[str, str]) -> Iterator[Agreeing]:
+        """Yield the adjective of a noun; behind a preposition an earlier noun might claim it."""
+        position = determiner + 2
+        if position == len(self.words) or self.may_be_behind_preposition(determiner):
+            return
+        known = self.only(position, "ADJ")
+        for feature in ("Number", "Gender"):
+            if known.get(feature) and known[feature] == noun.get(feature):
+                pair = "noun_adjective", self.words, position, "ADJ", known, feature
+                yield Agreeing(*pair, position - 1)
+
+    def may_be_behind_preposition(self, determiner: int) -> bool:
+        readings = self.readings[max(determiner - 1, 0) : determiner + 1]  # `du` is both
+        return any(reading.upos == "ADP" for of_word in readings for reading in of_word)
+
+    def participles(self) -> Iterator[Agreeing]:
+        """Yield every participle that agrees with an object before it."""
+        for have, word in enumerate(self.lowered):
+            if word not in HAVE:
+                continue
+            participle = have + 1
+            while participle < len(self.words) and self.lowered[participle] in BEFORE_PARTICIPLE:
+                participle += 1
+            pair = self.is_plain_participle(participle) and (
+                self.clitic_object(have) or self.relative_object(have)
+            )
+            if not pair:
+                continue
+            controller, known, between = pair
+            for feature in ("Number", "Gender"):
+                if feature in known:
+                    yield Agreeing(
+                        *("participle_object", self.words, participle, "VERB"),
+                        *({**known, **PARTICIPLE}, feature, controller, between),
+                    )
+
+    def is_plain_participle(self, position: int) -> bool:
+        """Return whether this is a participle that no infinitive follows: j'ai entendu jouer."""
+        if position == len(self.words) or self.lowered[position] in SELDOM:
+            return False
+        readings = self.readings[position]
+        if not any(PARTICIPLE.items() <= reading.features.items() for reading in readings):
+            return False
+        if not SELDOM_LEMMAS.isdisjoint(reading.lemma for reading in readings):
+            return False
+        behind = self.after_clitics(position + 1)
+        reach = 2 if self.lowered[behind : behind + 1] in (["à"], ["de"], ["d'"]) else 1
+        return not any(
+            reading.features.get("VerbForm") == "Inf"
+            for of_word in self.readings[behind : behind + reach]
+            for reading in of_word
+        )
+
+    def clitic_object(self, have: int) -> Controller | None:
+        """Find `les` or `la lui` before a form of avoir and behind its subject: ils les ont."""
+        lowered, position = self.lowered, have - 1
+        if position > 0 and lowered[position] in ("lui", "leur", "y"):
+            position -= 1
+        known = OBJECTS.get(lowered[position]) if position > 0 else None
+        subject = position - 1
+        while subject > 0 and lowered[subject] in ("ne", "n'", "me", "te", "nous", "vous"):
+            if lowered[subject] in ("nous", "vous") and lowered[subject - 1] not in AFTER_QUE:
+                break  # it is the subject
+            subject -= 1
+        if known is None or subject < 0 or lowered[subject] not in AFTER_QUE:
+            return None
+        return position, known, []
+
+    def relative_object(self, have: int) -> Controller | None:
+        """Find a noun, `que`, a pronoun that is the subject, then avoir: les échecs qu'ils ont."""
+        lowered, subject = self.lowered, have - 1
+        while subject > 0 and lowered[subject] in INDIRECT and lowered[subject - 1] not in QUE:
+            subject -= 1
+        que = subject - 1
+        if subject > 1 and lowered[subject] == "on" and lowered[que] == "l'":
+            que -= 1
+        noun = que - 1
+        if noun < 1 or lowered[subject] not in AFTER_QUE or lowered[que] not in QUE:
+            return None
+        has_determiner = any(reading.upos == "DET" for reading in self.readings[noun - 1])
+        if not has_determiner or lowered[noun] in TIMES or self.may_be_behind_preposition(noun - 1):
+            return None
+        known = self.only(noun, "NOUN")
+        return (noun, known, [AFTER_QUE[lowered[subject]]]) if known else None
+
+    def subjunctives(self) -> Iterator[Agreeing]:
+        """Yield every subjunctive behind a trigger, if no indicative has its form."""
+        for que in range(len(self.words)):
+            asks = trigger(self.lowered, que)
+            if asks == "bien que" and que > 1 and self.finite(que - 2):
+                continue  # vous comprendrez bien que j'aie pu, or j'ai pu
+            verb = self.verb_after(que) if asks else None
+            if asks and verb is not None:
+                subject = AFTER_QUE.get(self.lowered[self.subject_after(que)], {"Person": "3"})
+                known = {name: subject[name] for name in ("Person", "Number") if name in subject}
+                known |= {"Mood": "Sub", "VerbForm": "Fin"}
+                readings = [reading for reading in self.finite(verb) if agrees(reading, known)]
+                name = _subjunctive(_shared(readings, "Tense"))
+                yield Agreeing(name, self.words, verb, "VERB", known, "Mood", que, (), asks)
+
+    def subject_after(self, que: int) -> int:
+        """Return the position of the subject, if it is a pronoun: l'on is *on*."""
+        is_elided = self.lowered[que + 1 : que + 3] == ["l'", "on"]
+        return que + 2 if is_elided else min(que + 1, len(self.lowered) - 1)
+
+    def verb_after(self, que: int) -> int | None:
+        """Return the position of the first finite verb, if it can only be a subjunctive."""
+        subject = self.subject_after(que)
+        if self.lowered[subject] in AFTER_QUE:
+            verb = self.after_clitics(subject + 1)
+            return verb if verb < len(self.lowered) and self.is_subjunctive(verb) else None
+        for position in range(que + 1, min(que + 2 + FARTHEST, len(self.lowered))):
+            word = self.lowered[position]
+            if self.is_subjunctive(position):
+                return position
+            is_border = word in BORDERS or word in AFTER_QUE or not word[0].isalpha()
+            if is_border or self.finite(position):
+                return None
+        return None
+
+    def is_subjunctive(self, position: int) -> bool:
+        moods = {reading.features.get("Mood") for reading in self.finite(position)}
+        return "Sub" in moods and "Ind" not in moods
+
+    def finite(self, position: int) -> list[Analysis]:
+        """Return the readings of a word as a finite verb."""
+        return [r for r in self.readings[position] if r.features.get("VerbForm") == "Fin"]
+
+
+def _shared(readings: Sequence[Analysis], name: str) -> str | None:
+    """Return the value of a feature that all readings have, or None."""
+    values = {reading.features.get(name) for reading in readings}
+    return values.pop() if len(values) == 1 else None
+
+
 def trigger(lowered: Sequence[str], que: int) -> str | None:
     """Return the trigger of a subjunctive that ends with the `que` or `quoique` at a position."""
     if lowered[que] in IN_ONE_WORD:
-        return IN_ONE_WORD[lowered[que]]
+        return IN_ONE_WORD[0]
     if lowered[que] not in QUE:
         return None
-    for before in BEFORE_QUE:
-        if tuple(lowered[max(que - len(before), 0) : que]) == before:
-            return " ".join((*before, "que")).replace("' ", "'")
+    for words in BEFORE_QUE:
+        if tuple(lowered[max(que - len(words), 0) : que]) == words:
+            return " ".join((*words, "que")).replace("' ", "'")
     must = que - 2 if lowered[que - 1] in AFTER_MUST else que - 1
     return "il faut que" if must > 0 and lowered[must] in MUST else None
-
-
-def subjunctives_of_text(
-    words: list[str], lowered: Sequence[str], lexicon: Lexicon
-) -> Iterator[Agreeing]:
-    """Yield every subjunctive behind a trigger, if no indicative has its form."""
-    for que in range(len(words)):
-        asks = trigger(lowered, que)
-        if asks == "bien que" and que > 1 and _finite(lexicon, lowered[que - 2]):
-            continue  # vous comprendrez bien que j'aie pu, or j'ai pu
-        verb = _verb_after(lowered, que, lexicon) if asks else None
-        if asks and verb is not None:
-            subject = AFTER_QUE.get(lowered[_subject(lowered, que)], {"Person": "3"})
-            known = {name: subject[name] for name in ("Person", "Number") if name in subject}
-            known |= {"Mood": "Sub", "VerbForm": "Fin"}
-            readings = [r for r in _finite(lexicon, lowered[verb]) if agrees(r, known)]
-            name = _subjunctive(_shared(readings, "Tense"))
-            yield Agreeing(name, words, verb, "VERB", known, "Mood", que, [], asks)
 
 
 def _subjunctive(tense: str | None) -> str:
@@ -389,40 +394,12 @@ def _subjunctive(tense: str | None) -> str:
     return "subjunctive_imperfect" if tense == "Imp" else "subjunctive"
 
 
-def _subject(lowered: Sequence[str], que: int) -> int:
-    """Return the position of the subject, if it is a pronoun: l'on is *on*."""
-    is_elided = [*lowered[que + 1 : que + 3]] == ["l'", "on"]
-    return que + 2 if is_elided else min(que + 1, len(lowered) - 1)
-
-
-def _verb_after(lowered: Sequence[str], que: int, lexicon: Lexicon) -> int | None:
-    """Return the position of the first finite verb, if it can only be a subjunctive."""
-    subject = _subject(lowered, que)
-    if lowered[subject] in AFTER_QUE:
-        verb = _after_clitics(lowered, subject + 1)
-        return verb if verb < len(lowered) and _is_subjunctive(lexicon, lowered[verb]) else None
-    for position in range(que + 1, min(que + 2 + FARTHEST, len(lowered))):
-        word = lowered[position]
-        if _is_subjunctive(lexicon, word):
-            return position
-        if _finite(lexicon, word) or word in BORDERS or word in AFTER_QUE or not word[0].isalpha():
-            return None
-    return None
-
-
-def _is_subjunctive(lexicon: Lexicon, word: str) -> bool:
-    moods = {reading.features.get("Mood") for reading in _finite(lexicon, word)}
-    return "Sub" in moods and "Ind" not in moods
-
-
-def _finite(lexicon: Lexicon, word: str) -> list[Analysis]:
-    return [r for r in lexicon.analyses(word) if r.features.get("VerbForm") == "Fin"]
-
-
 # Trees
 
 RELATIONS = {"nsubjpass": "nsubj", "auxpass": "aux", "dobj": "obj"}  # of release 1 -> of release 2
 NOMINAL = {"NOUN", "PROPN", "PRON"}
+# Auxiliary → the relation of the word that decides, and the construction.
+ROLES = {"être": ("nsubj", "participle_etre"), "avoir": ("obj", "participle_object")}
 # Singular and plural are both right with these: la moitié dort, la moitié dorment; c'est eux.
 EITHER_NUMBER = {
     *("ce", "un", "on", "plupart", "majorité", "minorité", "moitié", "tiers", "quart", "partie"),
@@ -457,7 +434,17 @@ class TreeWords:
         positions = [self.position.get(token.id) for token in (one, other)]
         return None not in positions and positions[0] < positions[1]
 
-    def agreeing(
+    def agreeing(self) -> Iterator[Agreeing]:
+        """Yield every agreement of the tree."""
+        for token in self.tokens:
+            if token.upos == "NOUN":
+                yield from self.with_noun(token)
+            if features(token.feats).get("VerbForm") == "Part":
+                yield from self.with_participle(token)
+            yield from self.with_subject(token)
+            yield from self.subjunctive(token)
+
+    def shared(
         self, construction: str, names: Sequence[str], controller: Token | None, target: Token
     ) -> Iterator[Agreeing]:
         """Yield the features that two words are known to share."""
@@ -470,9 +457,76 @@ class TreeWords:
         nouns = [features(noun.feats) for noun in self.nouns_between(one, other)]
         for name in names:
             if name in decides and decides[name] == known.get(name):
-                yield Agreeing(
-                    construction, self.forms, other, target.upos, known, name, one, nouns
-                )
+                pair = construction, self.forms, other, target.upos, known, name
+                yield Agreeing(*pair, one, nouns)
+
+    def with_noun(self, noun: Token) -> Iterator[Agreeing]:
+        for determiner in self.dependants(noun, "det"):
+            yield from self.shared("determiner_noun", ["Number"], determiner, noun)
+            yield from self.shared("determiner_noun", ["Gender"], noun, determiner)
+        for adjective in self.dependants(noun, "amod"):
+            if adjective.upos == "ADJ" and self.is_before(noun, adjective):
+                positions = self.position[noun.id], self.position[adjective.id]
+                if not self.nouns_between(*positions):
+                    yield from self.shared("noun_adjective", ["Number", "Gender"], noun, adjective)
+
+    def with_subject(self, predicate: Token) -> Iterator[Agreeing]:
+        """Yield the first finite verb, which agrees with a subject before it."""
+        verbs = [*self.dependants(predicate, "aux", "cop"), predicate]
+        finite = [verb for verb in verbs if features(verb.feats).get("VerbForm") == "Fin"]
+        for subject in self.dependants(predicate, "nsubj"):
+            controller = self.controller(subject, predicate)
+            for verb in finite[:1]:
+                if self.is_before(subject, verb) and not _either_number(controller):
+                    names = ["Number", "Person"]
+                    yield from self.shared("subject_verb", names, controller, verb)
+
+    def with_participle(self, participle: Token) -> Iterator[Agreeing]:
+        """Yield a participle that agrees with the subject of être or an earlier object of avoir."""
+        helpers = self.dependants(participle, "aux")
+        below = self.below.get(participle.id, ())
+        if not helpers or any("Reflex=Yes" in token.feats for token in below):
+            return
+        auxiliary = helpers[-1].lemma
+        role, name = ROLES.get(auxiliary, (None, ""))
+        for word in self.dependants(participle, role):
+            controller = self.controller(word, participle)
+            is_third = controller and features(controller.feats).get("Person", "3") == "3"
+            is_clear = is_third and not _either_number(controller)
+            is_object = auxiliary == "être" or word.upos == "PRON"
+            if is_clear and is_object and self.is_before(word, participle):
+                yield from self.shared(name, ["Number", "Gender"], controller, participle)
+
+    def controller(self, token: Token, verb: Token) -> Token | None:
+        """Return the antecedent of a relative pronoun, if beyond doubt; any other word itself."""
+        if "PronType=Rel" not in token.feats.split("|"):
+            return token
+        head = self.by_id.get(verb.head)
+        is_relative = head is not None and relation(verb) == "acl"
+        if not is_relative or not {head.id, token.id} <= self.position.keys():
+            return None
+        doubtful = self.nouns_between(self.position[head.id], self.position[token.id])
+        return None if doubtful else head
+
+    def subjunctive(self, verb: Token) -> Iterator[Agreeing]:
+        """Yield a verb in the subjunctive whose clause a trigger introduces."""
+        known = features(verb.feats)
+        if known.get("Mood") != "Sub" or verb.id not in self.position:
+            return
+        clause = self.by_id.get(verb.head) if relation(verb) in ("aux", "cop") else verb
+        if clause is None:
+            return
+        marks = self.dependants(clause, "mark")
+        marks += [word for mark in marks for word in self.dependants(mark, "fixed", "mwe")]
+        lowered = [form.lower() for form in self.forms]
+        position = self.position[verb.id]
+        positions = (self.position[mark.id] for mark in marks if mark.id in self.position)
+        for que in sorted(positions, reverse=True):
+            if que < position and (asks := trigger(lowered, que)):
+                between = [features(token.feats) for token in self.tokens[que + 1 : position]]
+                pair = _subjunctive(known.get("Tense")), self.forms, position, verb.upos, known
+                yield Agreeing(*pair, "Mood", que, between, asks)
+                return
 
 
 def relation(token: Token) -> str:
@@ -481,92 +535,5 @@ def relation(token: Token) -> str:
     return RELATIONS.get(name, name)
 
 
-def agreeing_words_of_tree(tree: Tree) -> Iterator[Agreeing]:
-    """Yield every agreement of a tree."""
-    words = TreeWords(tree)
-    for token in words.tokens:
-        if token.upos == "NOUN":
-            yield from _with_noun(words, token)
-        if features(token.feats).get("VerbForm") == "Part":
-            yield from _with_participle(words, token)
-        yield from _with_subject(words, token)
-        yield from _subjunctive_of_tree(words, token)
-
-
-def _with_noun(words: TreeWords, noun: Token) -> Iterator[Agreeing]:
-    for determiner in words.dependants(noun, "det"):
-        yield from words.agreeing("determiner_noun", ["Number"], determiner, noun)
-        yield from words.agreeing("determiner_noun", ["Gender"], noun, determiner)
-    for adjective in words.dependants(noun, "amod"):
-        if adjective.upos == "ADJ" and words.is_before(noun, adjective):
-            positions = words.position[noun.id], words.position[adjective.id]
-            if not words.nouns_between(*positions):
-                yield from words.agreeing("noun_adjective", ["Number", "Gender"], noun, adjective)
-
-
-def _with_subject(words: TreeWords, predicate: Token) -> Iterator[Agreeing]:
-    """Yield the first finite verb, which agrees with a subject before it."""
-    verbs = [*words.dependants(predicate, "aux", "cop"), predicate]
-    finite = [verb for verb in verbs if features(verb.feats).get("VerbForm") == "Fin"]
-    for subject in words.dependants(predicate, "nsubj"):
-        controller = _controller(words, subject, predicate)
-        for verb in finite[:1]:
-            if words.is_before(subject, verb) and not _either_number(controller):
-                yield from words.agreeing("subject_verb", ["Number", "Person"], controller, verb)
-
-
-def _with_participle(words: TreeWords, participle: Token) -> Iterator[Agreeing]:
-    """Yield a participle: with être it agrees with the subject, with avoir an object before it."""
-    helpers = words.dependants(participle, "aux")
-    if not helpers or any("Reflex=Yes" in t.feats for t in words.below.get(participle.id, ())):
-        return
-    auxiliary = helpers[-1].lemma
-    role, name = {
-        "être": ("nsubj", "participle_etre"),
-        "avoir": ("obj", "participle_object"),
-    }.get(auxiliary, (None, ""))
-    for word in words.dependants(participle, role) if role else ():
-        controller = _controller(words, word, participle)
-        is_third = controller and features(controller.feats).get("Person", "3") == "3"
-        is_clear = is_third and not _either_number(controller)
-        is_object = auxiliary == "être" or word.upos == "PRON"
-        if is_clear and is_object and words.is_before(word, participle):
-            yield from words.agreeing(name, ["Number", "Gender"], controller, participle)
-
-
-def _controller(words: TreeWords, token: Token, verb: Token) -> Token | None:
-    """Return the antecedent of a relative pronoun, if beyond doubt; any other word itself."""
-    if "PronType=Rel" not in token.feats.split("|"):
-        return token
-    head = words.by_id.get(verb.head)
-    if head is None or relation(verb) != "acl" or not {head.id, token.id} <= words.position.keys():
-        return None
-    doubtful = words.nouns_between(words.position[head.id], words.position[token.id])
-    return None if doubtful else head
-
-
 def _either_number(token: Token | None) -> bool:
     return token is not None and token.lemma in EITHER_NUMBER
-
-
-def _subjunctive_of_tree(words: TreeWords, verb: Token) -> Iterator[Agreeing]:
-    """Yield a verb in the subjunctive whose clause a trigger introduces."""
-    known = features(verb.feats)
-    if known.get("Mood") != "Sub" or verb.id not in words.position:
-        return
-    clause = words.by_id.get(verb.head) if relation(verb) in ("aux", "cop") else verb
-    if clause is None:
-        return
-    marks = words.dependants(clause, "mark")
-    marks += [word for mark in marks for word in words.dependants(mark, "fixed", "mwe")]
-    lowered = [form.lower() for form in words.forms]
-    position = words.position[verb.id]
-    positions = (words.position[m.id] for m in marks if m.id in words.position)
-    for que in sorted(positions, reverse=True):
-        if que < position and (asks := trigger(lowered, que)):
-            between = [features(token.feats) for token in words.tokens[que + 1 : position]]
-            name = _subjunctive(known.get("Tense"))
-            yield Agreeing(
-                *(name, words.forms, position, verb.upos, known, "Mood", que, between, asks)
-            )
-            return
