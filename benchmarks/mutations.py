@@ -63,7 +63,7 @@ TESTS = {
         "pipeline/evaluation/test_metrics.py",
         "pipeline/evaluation/test_agreement.py",
     ),
-    "pipeline/evaluation/comparison.py": ("pipeline/study/test_significance.py",),
+    "pipeline/evaluation/comparison.py": ("pipeline/study/test_compare.py",),
     "pipeline/data/templates.py": (
         "pipeline/data/test_templates.py",
         "pipeline/data/test_factors.py",

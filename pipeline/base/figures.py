@@ -27,6 +27,8 @@ STYLE = {
     "ytick.color": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
     "axes.grid": True,
     "axes.grid.axis": "y",
     "grid.color": INK,
@@ -75,20 +77,23 @@ def _svg(figure: Figure) -> str:
     return buffer.getvalue().decode()
 
 
+def _drawing(figsize: tuple[float, float]) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=figsize)
+    return figure, figure.subplots()
+
+
 @styled
 def loss_curves(curves: pd.DataFrame) -> Figure:
     """Draw validation loss by epoch, training loss dotted, a ring around the best epoch."""
-    figure = Figure(figsize=(7, 4))
-    axes = figure.subplots()
+    figure, axes = _drawing((7, 4))
     models = curves.groupby("model", sort=False)
     for (model, rows), colour in zip(models, cycle(COLOURS), strict=False):
         axes.plot(rows["epoch"], rows["valid_nats"], color=colour, label=model, linewidth=2)
         axes.plot(rows["epoch"], rows["train_nats"], color=colour, linestyle=":", linewidth=1.5)
         best = rows.loc[rows["valid_nats"].idxmin()]
         axes.plot(best["epoch"], best["valid_nats"], "o", color=colour, markersize=8, mfc="none")
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("nats per word, its spelling left out")
-    axes.set_title("validation (solid) and training (dotted) loss", loc="left", fontsize=11)
+    axes.set(xlabel="epoch", ylabel="nats per word, its spelling left out")
+    axes.set_title("validation (solid) and training (dotted) loss")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()
     return figure
@@ -101,8 +106,7 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
     chosen = scores[(scores["metric"] == "perplexity") & judged]
     chosen = chosen.assign(model=chosen["model"].map(without_seed))
     wide = chosen.pivot_table(index="model", columns="split", values="value", sort=False)
-    figure = Figure(figsize=(7, 0.9 + 0.5 * wide.size))
-    axes = figure.subplots()
+    figure, axes = _drawing((7, 0.9 + 0.5 * wide.size))
     for row, ((model, split), value) in enumerate(wide.stack().items()):
         name = model if wide.shape[1] == 1 else f"{model}, {split}"
         colour = COLOURS[list(wide.index).index(model) % len(COLOURS)]
@@ -112,7 +116,7 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.margins(x=0.12)
-    axes.set_title("test perplexity: lower is better", loc="left", fontsize=11)
+    axes.set_title("test perplexity: lower is better")
     return figure
 
 
@@ -121,8 +125,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     """Draw perplexity on a split against the seconds to the best epoch; a cross is a seed."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     models = by_seed(scores["model"][scores["split"] == split].unique())
-    figure = Figure(figsize=(7, max(4.5, 0.9 + 0.24 * len(models))))
-    axes = figure.subplots()
+    figure, axes = _drawing((7, max(4.5, 0.9 + 0.24 * len(models))))
     names = {}
     for colour, (model, seeds) in zip(cycle(COLOURS), models.items(), strict=False):
         seconds = [values[seed, "train", "seconds to the best epoch"] for seed in seeds]
@@ -131,8 +134,8 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
         middle = sum(seconds) / len(seeds), sum(perplexity) / len(seeds)
         axes.plot(*middle, "o", color=colour, markersize=8)
         names[model] = middle, colour
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log", ylabel=f"perplexity ({split})")
+    axes.set_xlabel("seconds of training to the best epoch")
     axes.xaxis.set_major_formatter("{x:,g}")
     axes.xaxis.set_minor_formatter(LogFormatter())
     axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
@@ -140,9 +143,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     axes.yaxis.set_minor_formatter("{x:,.0f}")
     axes.margins(x=0.1, y=0.1)
     _name_points(axes, names)
-    axes.set_xlabel("seconds of training to the best epoch")
-    axes.set_ylabel(f"perplexity ({split})")
-    axes.set_title("what training time buys: lower and further left is better", loc="left")
+    axes.set_title("what training time buys: lower and further left is better")
     return figure
 
 
@@ -171,8 +172,7 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     """Draw the share of pairs that each model judges rightly, by group, with its interval."""
     groups = list(dict.fromkeys(accuracy["group"]))
     models = accuracy.groupby("model", sort=False)
-    figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups) + 0.25 * len(models)))
-    axes = figure.subplots()
+    figure, axes = _drawing((7, 1.2 + 0.45 * len(groups) + 0.25 * len(models)))
     for number, ((model, rows), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
         offset = 0.12 * (number - (len(models) - 1) / 2)
         height = [groups.index(group) + offset for group in rows["group"]]
@@ -193,20 +193,17 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
 @styled
 def learning_curve(rows: pd.DataFrame, metric: str) -> Figure:
     """Draw a line for each kind of model; `rows` have kind, sentences and value of each seed."""
-    figure = Figure(figsize=(7, 4.5))
-    axes = figure.subplots()
+    figure, axes = _drawing((7, 4.5))
     kinds = rows.groupby("kind", sort=False)
     for (kind, of_kind), colour in zip(kinds, cycle(COLOURS), strict=False):
         axes.plot(of_kind["sentences"], of_kind["value"], "x", color=colour, markersize=5)
         mean = of_kind.groupby("sentences")["value"].mean()
         axes.plot(mean.index, mean, "o-", color=colour, label=kind, linewidth=2)
-    axes.set_xscale("log")
+    axes.set(xscale="log", xlabel="sentences of training text", ylabel=f"{metric} (test)")
     sizes = sorted(rows["sentences"].unique())
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("sentences of training text")
-    axes.set_ylabel(f"{metric} (test)")
-    axes.set_title("what more text brings: lower is better", loc="left", fontsize=11)
+    axes.set_title("what more text brings: lower is better")
     axes.legend()
     return figure
 
@@ -242,9 +239,9 @@ def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = 
                 color=COLOURS[1:][number % (len(COLOURS) - 1)],
                 label=f"{name} (n = {means['n'].max():.0f})",
             )
-        axes.set_ylabel(f"bits per {place if place == 'region' else 'word'}")
         title = f"mean surprisal, 95 % intervals{kind}"
-        axes.set_title(f"{model}: {title}" if model else title, loc="left", fontsize=11)
+        unit = place if place == "region" else "word"
+        axes.set(title=f"{model}: {title}" if model else title, ylabel=f"bits per {unit}")
         if by:
             axes.legend(title=by)
     panels[-1].set_xticks(range(len(order)), map(str, order))
@@ -303,9 +300,10 @@ def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
         values = _drawn(table, feature)
         for (nth, model), (colour, value) in product(enumerate(models), enumerate(values)):
             own = table if model is None else table[table["model"] == model]
-            style = LINES[nth % len(LINES)]
+            shown, style = value.partition("=")[2], LINES[nth % len(LINES)]
             if len(values) == 1:
                 colour, style = nth, "-"
+                shown = shown if model is None else ""
             axes.plot(
                 np.arange(len(words)),
                 own[value],
@@ -313,10 +311,9 @@ def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
                 marker="o",
                 markersize=4,
                 color=COLOURS[colour % len(COLOURS)],
-                label=_label(value, model, len(values)),
+                label=", ".join(filter(None, [shown, model])),
             )
-        axes.set(ylim=(-0.02, 1.02))
-        axes.set_title(f"P({feature})", loc="left", fontsize=11)
+        axes.set(ylim=(-0.02, 1.02), title=f"P({feature})")
         axes.legend(bbox_to_anchor=(1.0, 1.0), loc="upper left", fontsize=9)
     panels[-1].set_xticks(np.arange(len(words)), words, rotation=30, ha="right", color=INK)
     panels[-1].set_xlabel("before the word")
@@ -329,13 +326,6 @@ def _drawn(table: pd.DataFrame, feature: str) -> list[str]:
         return [feature]
     own = [name for name in table.columns if name.startswith(f"{feature}=")]
     return [name for name in own if table[name].max() >= LEAST]
-
-
-def _label(value: str, model: str | None, values: int) -> str:
-    shown = value.partition("=")[2]
-    if model is None:
-        return shown
-    return model if values == 1 else f"{shown}, {model}"
 
 
 BINS = 20  # of items, as many in each
@@ -356,7 +346,6 @@ def partial_effects(partial: Mapping[str, pd.DataFrame], measure: str) -> Figure
         slope = (rest["bits"] @ rest["y"]) / (rest["bits"] @ rest["bits"])
         ends = means["bits"].iloc[[0, -1]]
         axes.plot(ends, slope * ends, color=INK, linewidth=1)
-        axes.set_title(name, loc="left", fontsize=11)
-        axes.set_xlabel("surprisal, residual bits")
+        axes.set(title=name, xlabel="surprisal, residual bits")
     panels[0].set_ylabel(f"{measure}, residual")
     return figure

@@ -55,7 +55,7 @@ def print_markdown(text: str) -> None:
         [cell.strip() for cell in line.removeprefix("| ").removesuffix(" |").split(" | ")]
         for line in text.splitlines()
     )
-    _draw([head, *rows], [each.endswith(":") for each in rule])
+    _draw([head, *rows], [dashes.endswith(":") for dashes in rule])
 
 
 def _draw(cells: Sequence[Sequence[str]], rights: Sequence[bool]) -> None:

@@ -173,24 +173,23 @@ class Search:
     ) -> Iterator[tuple[int, Hypotheses]]:
         """Yield the extended hypotheses with the word of the text that they have reached."""
         for number, group in enumerate(groups):
-            own = [extension for extension in extensions if extension.group == number]
-            if not own:
+            chosen = [extension for extension in extensions if extension.group == number]
+            if not chosen:
                 continue
-            rows = np.array([extension.row for extension in own])
-            first = np.array([self.ids[extension.step.words[0]] for extension in own])
-            beam = group.beam.extended(rows, first, np.array([e.log_p for e in own]))
-            score = np.array([extension.score for extension in own])
-            if len(own[0].step.words) == 2:
-                second = [extension.step.words[1] for extension in own]
-                every = np.arange(len(own))
+            score, nats, _, rows, steps = zip(*chosen, strict=True)
+            first = np.array([self.ids[step.words[0]] for step in steps])
+            beam = group.beam.extended(np.array(rows), first, np.array(nats))
+            if len(steps[0].words) == 2:
+                second = [step.words[1] for step in steps]
+                every = np.arange(len(steps))
                 log_p = self._log_p(beam, second)[every, every]
                 beam = beam.extended(every, np.array([self.ids[w] for w in second]), log_p)
-                score = score + log_p
+                score = np.array(score) + log_p
             changes = [
                 group.changes[row] + ((step.change,) if step.change else ())
-                for _, _, _, row, step in own
+                for row, step in zip(rows, steps, strict=True)
             ]
-            yield own[0].step.end, Hypotheses(beam, changes, score)
+            yield steps[0].end, Hypotheses(beam, changes, np.array(score))
 
     def _ended(self, groups: list[Hypotheses]) -> list[Meant]:
         """Return whole sentences, the best first."""
@@ -289,8 +288,7 @@ class Corrector:
         if self.backward is not None:
             texts = [self.scorer.cased(changed(words, meant.changes)) for meant in results]
             log_p = dict(zip(log_p, self.log_p(texts), strict=True))
-            scores = {each: nats - sum(map(prior.cost, each)) for each, nats in log_p.items()}
-            changes = max(scores, key=scores.__getitem__)
+            changes = max(log_p, key=lambda made: log_p[made] - sum(map(prior.cost, made)))
         while True:
             kept = self.gains(words, changes, log_p)
             # A change that adds nothing to the score goes, the worst first.
@@ -323,12 +321,12 @@ class Corrector:
         """Return the corrections of one sentence; `offset` is its start in the text."""
         (words,) = tokens([sentence])
         kept, places = self.meant(words, prior), spans(sentence, words)
-        changes, found = [change for change, _ in kept], []
+        changes, suggestions = [change for change, _ in kept], []
         for change, gain in kept:
             start, end = places[change.start][0], places[change.end - 1][1]
             right = "".join(w if w.endswith("'") else f"{w} " for w in change.words).rstrip()
             reasons = self.reasons(words, changes, Kept(change, gain))
-            found.append(
+            suggestions.append(
                 Correction(
                     *(start + offset, end + offset, sentence[start:end], right),
                     sum(reasons.values()),
@@ -336,7 +334,7 @@ class Corrector:
                     reasons,
                 )
             )
-        return found
+        return suggestions
 
     def reasons(self, words: Sequence[str], changes: Sequence[Change], kept: Kept) -> Reasons:
         """Return the bits of a change as a sum, the largest parts first.

@@ -115,7 +115,6 @@ GRID = {kind: np.arange(-3.0, 8.25, 0.25) for kind in KINDS} | {
     "frequency": np.arange(0.0, 1.05, 0.1),
 }
 STARTS = (2.0, 4.0, 6.0)  # of the cost of every change: one alone may end in a local optimum
-THOUSAND = 1000
 ALARMS = "false alarms per 1,000"  # right texts that are changed
 LOOSE = 0.3  # share of the costs in the search whose results are tuned on
 WIDE = 24  # hypotheses that it keeps
@@ -127,13 +126,13 @@ Text = tuple[str, list[str], list[str]]  # construction, words as written, words
 
 def edits(words: Sequence[str], others: Sequence[str]) -> set[Edit]:
     """Return the edits from one sentence to another, word by word where as many are replaced."""
-    found: set[Edit] = set()
+    differing: set[Edit] = set()
     for name, a, b, c, d in SequenceMatcher(None, words, others, autojunk=False).get_opcodes():
         if name == "replace" and b - a == d - c:
-            found |= {(a + n, a + n + 1, (others[c + n],)) for n in range(b - a)}
+            differing |= {(a + n, a + n + 1, (others[c + n],)) for n in range(b - a)}
         elif name != "equal":
-            found.add((a, b, tuple(others[c:d])))
-    return found
+            differing.add((a, b, tuple(others[c:d])))
+    return differing
 
 
 class Judged(NamedTuple):
@@ -149,10 +148,6 @@ class Judged(NamedTuple):
         construction, words, meant = text
         errors, made = edits(words, meant), edits(words, result)
         return cls(construction, len(errors), len(made), len(errors & made))
-
-    @property
-    def is_exact(self) -> bool:
-        return self.errors == self.made == self.right
 
 
 def measure(pairs: Sequence[Pair], corrector: Corrector, prior: Prior) -> list[Judged]:
@@ -181,8 +176,8 @@ def figures(judged: Sequence[Judged]) -> dict[str, float]:
         "precision": right / made if made else float("nan"),
         "recall": right / errors if errors else float("nan"),
         "F0.5": f_score(errors, made, right) if errors else float("nan"),
-        "exact": sum(text.is_exact for text in judged) / len(judged),
-        ALARMS: THOUSAND * alarms / len(correct) if correct else float("nan"),
+        "exact": sum(text.errors == text.made == text.right for text in judged) / len(judged),
+        ALARMS: 1000 * alarms / len(correct) if correct else float("nan"),
     }
 
 

@@ -25,11 +25,7 @@ from accord.pipeline.evaluation.metrics import METRICS, OF_START, wilson
 def read_scores(evaluated: Path) -> pd.DataFrame:
     """Read one model's figures as they were measured: split or suite, metric, value."""
     figures = load_json(evaluated / FIGURES, dict, finite=False)
-    rows = [
-        (split, metric, value)
-        for split, values in figures.items()
-        for metric, value in values.items()
-    ]
+    rows = [(split, *figure) for split, values in figures.items() for figure in values.items()]
     return pd.DataFrame(rows, columns=["split", "metric", "value"])
 
 

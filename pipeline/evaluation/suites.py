@@ -113,8 +113,7 @@ def _read_rows(
         if not (isinstance(good, str) and isinstance(bad, str) and good.strip() and bad.strip()):
             yield Line(where, fault=f"expected a sentence in {columns}; got {row!r}")
             continue
-        sentences = {*columns.good, *columns.bad}
-        others = {name: value for name, value in row.items() if name not in sentences}
+        others = {n: value for n, value in row.items() if n not in (*columns.good, *columns.bad)}
         yield Line(where, str(_first(row, GROUPS) or path.stem), good, bad, others)
 
 
@@ -192,7 +191,11 @@ def suite_files(suite: str) -> list[Path]:
             raise AccordError(f"{suite} is no suite: expected a name that ends in {endings}")
         return [Path(suite)]
     folder = _folder(suite)
-    files = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
+    files = sorted(
+        path
+        for path in folder.glob("*")
+        if path.suffix in KINDS and path.name != TABLE and path.stem.lower() not in NO_PAIRS
+    )
     if not files:
         raise NotFoundError(f"{folder} is no suite: expected files that end in {endings}")
     return files
@@ -211,10 +214,6 @@ def _folder(suite: str) -> Path:
         f"{suite}: there is no such file or folder, nor data of that name; expected the path of a "
         f"suite, or {CLAMS}"
     )
-
-
-def _is_part(path: Path) -> bool:
-    return path.name != TABLE and path.stem.lower() not in NO_PAIRS
 
 
 def suite_name(suite: str) -> str:
@@ -252,14 +251,12 @@ def _read(
     pairs, faults = [], []
     for line in lines:
         pair = Pair(line.construction, words.get(line.good, ""), words.get(line.bad, ""))
-        if lowercase:
-            pair = lowercased(pair)
         fault = line.fault
         if not fault and not (pair.good and pair.bad):
             fault = f"expected words, got {line.good!r} and {line.bad!r}"
         if fault:
             faults.append(f"{line.where}: {fault}")
-        pairs.append(pair)
+        pairs.append(lowercased(pair) if lowercase else pair)
     if faults:
         raise AccordError("\n".join(faults))
     kept = [row for row, pair in enumerate(pairs) if pair.good != pair.bad]
@@ -340,8 +337,8 @@ def is_made_of(suite: Suite, pairs: Sequence[Pair]) -> bool:
 
     Of a pair that could not be judged only the construction is kept.
     """
-    words = np.split(suite.forms[suite.form], np.cumsum(suite.lengths)[:-1])
-    texts = [text_of(sentence[:-1]) for sentence in words]
+    sentences = np.split(suite.forms[suite.form], np.cumsum(suite.lengths)[:-1])
+    texts = [text_of(words[:-1]) for words in sentences]
     names = suite.constructions[suite.construction]
     rows = zip(names, suite.good, suite.bad, suite.known, strict=True)
     return len(pairs) == len(names) and all(

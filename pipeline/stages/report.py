@@ -67,10 +67,7 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     scores.to_parquet(out / "scores.parquet", index=False)
     scores.to_csv(out / "scores.csv", index=False)
     (out / "table.md").write_text(markdown(table) + "\n", encoding="utf-8")
-    drawn = {
-        "curves": loss_curves(curves),
-        "perplexity": perplexity_bars(scores),
-    }
+    drawn = {"curves": loss_curves(curves), "perplexity": perplexity_bars(scores)}
     agreement = comparison.constructions(scores)
     if len(agreement):
         drawn["agreement"] = agreement_dots(agreement)
@@ -104,8 +101,7 @@ def _comparison(
     scores: pd.DataFrame, table: pd.DataFrame, differing: Sequence[Compared], drawn: Drawn
 ) -> str:
     """Return the models side by side: the result in a sentence, the table, and its chance."""
-    first = headline(scores)
-    real = ""
+    best, real = headline(scores), ""
     if differing:
         rows = [
             {"model": model.model, "against": model.against, "on": model.split}
@@ -113,15 +109,14 @@ def _comparison(
             for model in differing
         ]
         real = f"<p>{REAL}</p>\n{html_table(pd.DataFrame(rows))}"
-    return "\n".join(
-        [
-            *([f'<p class="headline">{escape(first)}</p>'] if first else []),
-            f"<p>{escape(_about(scores))}</p>",
-            _section("Comparison", html_table(table), _figure(drawn, "perplexity"), real),
-            _figure(drawn, "learning"),
-            _figure(drawn, "curves"),
-        ]
-    )
+    parts = [
+        f'<p class="headline">{escape(best)}</p>' if best else None,
+        f"<p>{escape(_about(scores))}</p>",
+        _section("Comparison", html_table(table), _figure(drawn, "perplexity"), real),
+        _figure(drawn, "learning"),
+        _figure(drawn, "curves"),
+    ]
+    return "\n".join(part for part in parts if part is not None)
 
 
 def _agreement(table: pd.DataFrame, drawn: Drawn) -> str:
@@ -153,16 +148,11 @@ def _figure(drawn: Drawn, name: str) -> str:
     """Return a figure for wide and for narrow screens; the page shows one of them."""
     if name not in drawn:
         return ""
-    caption = CAPTIONS[name]
-    both = "".join(
-        f'<div class="{width}">{_inline(text, caption)}</div>'
-        for width, text in drawn[name].items()
-    )
+    caption, both = CAPTIONS[name], ""
+    for width, text in drawn[name].items():
+        svg = text[text.index("<svg") :].removeprefix("<svg")
+        both += f'<div class="{width}"><svg role="img" aria-label="{caption}"{svg}</div>'
     return f"<figure>{both}<figcaption>{caption}</figcaption></figure>"
-
-
-def _inline(text: str, caption: str) -> str:
-    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)
 
 
 def _how_made(inputs: Inputs, models: Sequence[str]) -> str:
@@ -170,7 +160,7 @@ def _how_made(inputs: Inputs, models: Sequence[str]) -> str:
     return f"""<details><summary>How each was built and trained</summary>
 {html_table(_configuration(inputs, models))}
 </details>
-<p>{escape(_written())} run.json beside this folder has the whole configuration.</p>"""
+<p>{_written()} run.json beside this folder has the whole configuration.</p>"""
 
 
 def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
@@ -182,8 +172,8 @@ def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
         }
         settings[model] = {
             f"{stage}.{key}": _value(value)
-            for stage, own in params.items()
-            for key, value in own.items()
+            for stage, section in params.items()
+            for key, value in section.items()
         }
     return pd.DataFrame(settings).fillna("–").rename_axis("key").reset_index()
 
@@ -210,17 +200,13 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
     The first model with the same words is shown too, if it is another one.
     """
 
-    def of_model(model: str) -> Inputs:
-        return {each: inputs[f"{model}/{each}"] for each in REPORT.inputs}
-
+    folders = {m: {stage: inputs[f"{m}/{stage}"] for stage in REPORT.inputs} for m in models}
     for model in reversed(models):
-        folder = ModelFolder(inputs[f"{model}/train"])
+        folder = ModelFolder(folders[model]["train"])
         if folder.recipe.is_log_linear and not folder.subwords:  # which have no features
-            same = [
-                each for each in models if of_model(each)["analyse"] == of_model(model)["analyse"]
-            ]
-            first = {same[0]: of_model(same[0])} if same[0] != model else {}
-            return _samples({model: of_model(model), **first})
+            analysed = folders[model]["analyse"]
+            first = next(name for name in models if folders[name]["analyse"] == analysed)
+            return _samples({name: folders[name] for name in (model, first)})
     return ""
 
 

@@ -10,7 +10,7 @@ model that knows this finds log p(dort | le chat …) larger than log p(dort | l
 is named by a column of the suite's table, or it is the verb that a lexicon finds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -97,19 +97,19 @@ def _named_words(suite: WrittenSuite, column: str) -> list[Spans | None]:
             f"{', '.join(map(str, table.columns))}"
         )
     cells = table[column].fillna("").map(str).tolist()
-    found: list[Spans | None] = []
+    spans: list[Spans | None] = []
     for pair, cell in zip(suite.pairs, tokenised(cells), strict=True):
         word = [token.lower() for token in cell]
         first = pair.first_difference()
         good, bad = (_span(words_of(text.lower()), word, first) for text in (pair.good, pair.bad))
-        found.append((good, bad) if good and bad else None)
-    return found
+        spans.append((good, bad) if good and bad else None)
+    return spans
 
 
 def _span(words: list[str], word: list[str], first: int) -> Span | None:
-    length = len(word)
-    starts = range(first, len(words) - length + 1) if word else ()
-    return next(((at, at + length) for at in starts if words[at : at + length] == word), None)
+    starts = range(first, len(words) - len(word) + 1) if word else ()
+    spans = ((start, start + len(word)) for start in starts)
+    return next((span for span in spans if words[slice(*span)] == word), None)
 
 
 def _verb(pair: Pair, lexicon: Lexicon) -> Spans | None:
@@ -123,8 +123,8 @@ def _verb(pair: Pair, lexicon: Lexicon) -> Spans | None:
     position = _position_of_verb(good[-shared:], subjects, lexicon)
     if position is None:
         return None
-    starts = [len(words) - shared + position for words in (good, bad)]
-    return (starts[0], starts[0] + 1), (starts[1], starts[1] + 1)
+    one, other = (len(words) - shared + position for words in (good, bad))
+    return (one, one + 1), (other, other + 1)
 
 
 def _position_of_verb(
@@ -156,7 +156,7 @@ def _agrees(verb: Sequence[Analysis], good: Readings, bad: Readings) -> bool:
 
     only_right = {name: values(good, name) - values(bad, name) for name in ("Number", "Person")}
     return any(
-        all(reading.features.get(name) in (None, *own) for name, own in only_right.items() if own)
+        all(reading.features.get(n) in (None, *right) for n, right in only_right.items() if right)
         for reading in verb
     )
 
@@ -178,30 +178,25 @@ def judged(runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | Non
 
     An exported model may stand for a run. `words` have a score of their own, the last one.
     """
-    exported = _named(run for run in runs if _is_exported(run))
-    models = named(find_all(str(run) for run in runs if not _is_exported(run)))
-    if both := sorted(exported.keys() & models.keys()):
+    exported = {
+        run.absolute().parts: run
+        for run in runs
+        if any(model.kind != "run" for model in resolve.find(run))
+    }
+    of_runs = [str(run) for run in runs if run.absolute().parts not in exported]
+    folders = dict(zip(short_names([*exported]), exported.values(), strict=True))
+    models = named(find_all(of_runs))
+    if both := sorted(folders.keys() & models.keys()):
         raise AccordError(
             f"expected models with a name of their own each, got two that are called {both[0]}: "
-            f"{exported[both[0]]} and one of {models[both[0]].place}"
+            f"{folders[both[0]]} and one of {models[both[0]].place}"
         )
-    found = {name: judge(load(run), name, suite, words) for name, run in exported.items()}
+    results = {name: judge(load(run), name, suite, words) for name, run in folders.items()}
     for name, model in models.items():
         scorer = load(model.place, model.name)
         stored = None if words else _stored(model, _pairs_as_read(scorer, suite), suite)
-        found[name] = stored or judge(scorer, name, suite, words)
-    return found
-
-
-def _is_exported(run: Path) -> bool:
-    """Return whether this is a single model and not a run."""
-    return any(model.kind != "run" for model in resolve.find(run))
-
-
-def _named(exported: Iterable[Path]) -> dict[str, Path]:
-    """Name exported models, each once, by the shortest ends of their paths that differ."""
-    different = {run.absolute().parts: run for run in exported}
-    return dict(zip(short_names([*different]), different.values(), strict=True))
+        results[name] = stored or judge(scorer, name, suite, words)
+    return results
 
 
 def _pairs_as_read(scorer: Scorer, suite: WrittenSuite) -> list[Pair]:
@@ -266,15 +261,20 @@ def groups(suite: WrittenSuite, by: str, pooled: bool = False) -> pd.Series:
         table[LENGTH] = [_lengths(pair) for pair in suite.pairs]
     shown = [] if pooled else [names]
     for column in columns:
-        if column not in table:
-            raise AccordError(
-                f"--by: {suite.source} does not say {column!r} of its pairs"
-                f"{nearest(column, table.columns)}"
-            )
-        is_number = column in STEPS
-        values = _in_steps(column, table[column]) if is_number else table[column].map(str)
+        values = _column(table, suite, column, "--by")
+        values = _in_steps(column, values) if column in STEPS else values.map(str)
         shown.append(f"{column} " + values)
     return shown[0].str.cat(shown[1:], sep=", ")
+
+
+def _column(table: pd.DataFrame, suite: WrittenSuite, column: str, option: str) -> pd.Series:
+    """Return a column of a suite's table; reject a name that it lacks."""
+    if column not in table:
+        raise AccordError(
+            f"{option}: {suite.source} does not say {column!r} of its pairs"
+            f"{nearest(column, table.columns)}"
+        )
+    return table[column]
 
 
 def _lengths(pair: Pair) -> str:
@@ -299,16 +299,16 @@ def accuracy(results: Judged, rows: pd.Series, scoring: int) -> pd.DataFrame:
 
     A tie counts one half, in the share and in its interval.
     """
-    found = []
+    shares = []
     for model, result in results.items():
         nats = result.margins[:, scoring]
         is_judged = ~np.isnan(nats)
         pairs = pd.DataFrame({"right": credit(nats), "tie": is_tie(nats)})[is_judged]
         for group, of_group in pairs.groupby(rows[is_judged]):
             right, count = of_group["right"].sum(), len(of_group)
-            interval = wilson(right, count)
-            found.append((group, model, count, of_group["tie"].sum(), right / count, *interval))
-    return pd.DataFrame(found, columns=["group", "model", "pairs", "ties", "share", "low", "high"])
+            ties, interval = of_group["tie"].sum(), wilson(right, count)
+            shares.append((group, model, count, ties, right / count, *interval))
+    return pd.DataFrame(shares, columns=["group", "model", "pairs", "ties", "share", "low", "high"])
 
 
 def with_people(results: Judged, suite: WrittenSuite, column: str) -> pd.DataFrame:
@@ -317,13 +317,8 @@ def with_people(results: Judged, suite: WrittenSuite, column: str) -> pd.DataFra
     `column` of the suite's table has the share of people who chose the right sentence, or a
     rating. r is Pearson's correlation with its interval of 95 % (Fisher 1921), ρ is Spearman's.
     """
-    table = pair_table(suite)
-    if column not in table:
-        raise AccordError(
-            f"--people: {suite.source} does not say {column!r} of its pairs"
-            f"{nearest(column, table.columns)}"
-        )
-    people = pd.to_numeric(table[column], errors="coerce").to_numpy(float)
+    judgements = _column(pair_table(suite), suite, column, "--people")
+    people = pd.to_numeric(judgements, errors="coerce").to_numpy(float)
     rows = []
     for model, result in results.items():
         for score, nats in zip(result.scores, result.margins.T, strict=True):
@@ -347,11 +342,11 @@ def side_by_side(results: Judged, rows: pd.Series, scoring: int) -> pd.DataFrame
     table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
     shares = accuracy(results, rows, scoring)
     for model, result in results.items():
-        own = shares[shares["model"] == model]
-        shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in own.itertuples()]
-        table[model] = pd.Series(shown, index=own["group"], dtype=object)
-        table.loc["mean of the rows", model] = f"{own['share'].mean():.3f}" if shown else "–"
-        table.loc["ties", model] = f"{own['ties'].sum():,}" if shown else "–"
+        rates = shares[shares["model"] == model]
+        shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in rates.itertuples()]
+        table[model] = pd.Series(shown, index=rates["group"], dtype=object)
+        table.loc["mean of the rows", model] = f"{rates['share'].mean():.3f}" if shown else "–"
+        table.loc["ties", model] = f"{rates['ties'].sum():,}" if shown else "–"
         for reason, count in _not_judged(result, scoring).items():
             table.loc[reason, model] = f"{count:,}"
     table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
@@ -376,18 +371,18 @@ def _scores(results: Judged) -> tuple[str, ...]:
 
 def summary(results: Judged, rows: pd.Series) -> pd.DataFrame:
     """Return each model's share by every scoring, over all pairs and over groups."""
-    found = []
+    figures = []
     for scoring, name in enumerate(_scores(results)):
         shares = accuracy(results, rows, scoring)
         for model, result in results.items():
             nats = result.margins[:, scoring]
-            own, nats = shares[shares["model"] == model], nats[~np.isnan(nats)]
-            mean = (own["share"] * own["pairs"]).sum() / max(own["pairs"].sum(), 1)
-            figures = mean, own["share"].mean(), np.median(nats) if len(nats) else np.nan
-            shown = ("–" if x != x else f"{x:.3f}" for x in figures)
-            found.append((name, model, *shown, f"{own['ties'].sum():,}"))
+            rates, nats = shares[shares["model"] == model], nats[~np.isnan(nats)]
+            mean = (rates["share"] * rates["pairs"]).sum() / max(rates["pairs"].sum(), 1)
+            means = mean, rates["share"].mean(), np.median(nats) if len(nats) else np.nan
+            shown = ("–" if x != x else f"{x:.3f}" for x in means)
+            figures.append((name, model, *shown, f"{rates['ties'].sum():,}"))
     columns = ["score", "model", "all pairs", "mean of the rows", "median margin, nats", "ties"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(figures, columns=columns)
 
 
 def items(results: Judged, suite: WrittenSuite, words: CriticalWords | None = None) -> pd.DataFrame:
@@ -404,14 +399,12 @@ def items(results: Judged, suite: WrittenSuite, words: CriticalWords | None = No
             " ".join(words_of(pair.good)[begin:end]) if begin >= 0 else ""
             for pair, (begin, end) in zip(suite.pairs, words.good.tolist(), strict=True)
         ]
-    parts = []
+    parts = {}
     for model, result in results.items():
         nats = pd.DataFrame(result.margins, columns=result.scores)
         right = pd.DataFrame(credit(result.margins), columns=[f"{name}, right" for name in nats])
-        parts.append(pd.concat([table, nats, right], axis=1).assign(model=model))
-    found = pd.concat(parts, ignore_index=True)
-    found.insert(0, "model", found.pop("model"))
-    return found
+        parts[model] = pd.concat([table, nats, right], axis=1)
+    return pd.concat(parts, names=["model"]).reset_index("model").reset_index(drop=True)
 
 
 def distinct_scorings(results: Judged) -> list[int]:

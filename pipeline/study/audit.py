@@ -149,9 +149,8 @@ def _again(
         else:
             folders["analyse"].mkdir()
             analyse(sections["analyse"], folders, folders["analyse"], known)
-    own = scratch / made[LAST].name / missing
     for stage in AUDITED:
-        folders[stage] = own / made[stage].name
+        folders[stage] = scratch / made[LAST].name / missing / made[stage].name
         if not folders[stage].exists():
             folders[stage].mkdir(parents=True)
             STAGES[stage].module.compute(sections[stage], folders, folders[stage])

@@ -36,10 +36,13 @@ def linear(
 
     Helpers are a cache of recent words, or the nearest neighbours of a network, RUN/MODEL.
     """
-    network = one_network(neighbours) if neighbours else None
-    check_same_text([*models, network] if network else models)
+    networks = find(neighbours) if neighbours else []
+    if len(networks) > 1:
+        names = ", ".join(model.name for model in networks)
+        raise AccordError(f"--neighbours: expected one model, RUN/MODEL; {neighbours} has {names}")
+    check_same_text([*models, *networks])
     parts = _log_p(models)
-    if network:
+    for network in networks:
         parts |= most_helpful(extension("combine.neighbours")(network), [*parts.values()])
     if cache:
         parts |= most_helpful(extension("combine.cache")(models[0]), [*parts.values()])
@@ -66,24 +69,16 @@ def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, Lo
     return {best: {split: candidates[best](split) for split in others[0]}}
 
 
-def one_network(place: str) -> Scored:
-    """Find the model RUN/MODEL whose states are compared."""
-    models = find(place)
-    if len(models) != 1:
-        names = ", ".join(model.name for model in models)
-        raise AccordError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
-    return models[0]
-
-
 def log_linear(models: list[Scored]) -> pd.DataFrame:
     """Combine models log-linearly, by every part's whole distributions."""
     check_same_text(models)
     _check_same_vocabulary(models)
     loaded = [_with_distributions(model) for model in models]
     texts = {split: models[0].sentences(split) for split in models[0].splits}
-    sample = _first_words(texts["valid"], NUMBERS_TUNED_ON // (len(models) * models[0].words))
-    if len(sample.ids) < len(texts["valid"].ids):
-        say(f"the weights are tuned on {len(sample.ids):,} words of {len(texts['valid'].ids):,}")
+    valid, most = texts["valid"], NUMBERS_TUNED_ON // (len(models) * models[0].words)
+    sample = valid.part(0, int(np.searchsorted(np.cumsum(valid.lengths), most)) + 1)
+    if len(sample.ids) < len(valid.ids):
+        say(f"the weights are tuned on {len(sample.ids):,} words of {len(valid.ids):,}")
     weights = _exponents(loaded, sample)
     log_p = {}
     for split, text in texts.items():
@@ -177,9 +172,3 @@ def _with_distributions(model: Scored) -> Model:
             f"log-linear combination"
         )
     return loaded
-
-
-def _first_words(sentences: Sentences, most: int) -> Sentences:
-    """Return the first sentences, up to about `most` words."""
-    count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
-    return sentences.part(0, count)

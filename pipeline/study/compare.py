@@ -188,8 +188,11 @@ def corpus_table(corpus: Path, tokenised: Path) -> pd.DataFrame:
     words, contracted = kinds["word"] + kinds["part"], kinds["contracted"]
     tokens = words + contracted + BOUNDARIES * sentences
     ours = (sentences, words, contracted, tokens, tokens / sentences, types, tokens / types)
-    shown = zip(CORPUS, map(_size, CORPUS.values()), map(_size, ours), strict=True)
-    return pd.DataFrame(shown, columns=["", "paper", "ours"])
+    columns = [
+        [f"{n:,}" if isinstance(n, int) else f"{n:,.2f}" for n in column]
+        for column in (CORPUS.values(), ours)
+    ]
+    return pd.DataFrame({"": [*CORPUS], "paper": columns[0], "ours": columns[1]})
 
 
 def tags_table(featurised: Iterable[Path]) -> pd.DataFrame:
@@ -216,13 +219,6 @@ def _listed(names: set[str]) -> str:
     return " ".join(sorted(names)) or "–"
 
 
-def _size(size: float) -> str:
-    return f"{size:,}" if isinstance(size, int) else f"{size:,.2f}"
-
-
-TOP = "TOPFORM"
-
-
 def drawn_sentences(run: Path, count: int) -> str:
     """Draw sentences from each of the two models; return them as Markdown."""
     scorers = {model: load(run, model) for model in (BEST, RNN)}
@@ -236,18 +232,13 @@ def drawn_sentences(run: Path, count: int) -> str:
 
 
 def _lines(sentence: NewSentence, scorer: Scorer, features: NamedFeatures) -> Iterator[str]:
-    """Yield a sentence, and below it a line for each of its words."""
+    """Yield a sentence, and below it each word with TOPFORM or @notTop and its tags."""
     yield f"- {sentence.text}" + ("" if sentence.ended else " […]")
     for word in sentence.words:
-        number = scorer.vocabulary.known[word.form]
-        yield f"    - {word.form}: {', '.join(shown_features(number, features))}"
-
-
-def shown_features(word: int, features: NamedFeatures) -> list[str]:
-    """Return TOPFORM or @notTop, then the values of its tags in small letters."""
-    is_top = any(features.names[number].startswith(IDENTITY) for number in features.row(word))
-    tags = [name.partition("=")[2].lower() for name in features.grammar(word)]
-    return [TOP if is_top else NOT_TOP, *tags]
+        row = scorer.vocabulary.known[word.form]
+        is_top = any(features.names[number].startswith(IDENTITY) for number in features.row(row))
+        tags = [name.partition("=")[2].lower() for name in features.grammar(row)]
+        yield f"    - {word.form}: {', '.join(['TOPFORM' if is_top else NOT_TOP, *tags])}"
 
 
 DIFFERENCES = f"""\

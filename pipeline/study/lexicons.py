@@ -12,6 +12,7 @@ stays as it was.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -50,7 +51,11 @@ def compare_lexicons(
     """
     config = load_config(source, overrides)
     sections = config.models[[*config.models][-1]]
-    suites = sections["analyse"].suites or _present(CLAMS)
+    suites = sections["analyse"].suites
+    if not suites:
+        with suppress(MissingData):
+            folder_of(CLAMS)
+            suites = (CLAMS,)
     models = {}
     for chain in chains:
         analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
@@ -61,15 +66,6 @@ def compare_lexicons(
     table = comparison_table(scores(finished.folder))
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
     return table, finished.folder
-
-
-def _present(source: str) -> tuple[str, ...]:
-    """Return the source, if its data is here."""
-    try:
-        folder_of(source)
-    except MissingData:
-        return ()
-    return (source,)
 
 
 def _covered(folder: Path) -> str:
@@ -149,7 +145,11 @@ class LexiconDiff:
 
 
 def lexicon_diff(
-    before: Sequence[str], after: Sequence[str], corpus: str, scorer: Scorer, limit: int | None
+    old_names: Sequence[str],
+    new_names: Sequence[str],
+    corpus: str,
+    scorer: Scorer,
+    limit: int | None,
 ) -> LexiconDiff:
     """Compare two chains on the words of a corpus by a model; `limit` is a number of sentences."""
     read = islice(sources.read_words(corpus, folder=folder_of), limit)
@@ -158,7 +158,8 @@ def lexicon_diff(
     if counts.empty:
         raise AccordError(f"{corpus}: expected sentences, found none")
     forms = counts.index.tolist()
-    chains = [_load(names, scorer.lowercase) for names in (before, after)]
+    load = partial(lexicon.load, folder=folder_of, lowercase=scorer.lowercase)
+    chains = [load(old_names), load(new_names)]
     old, new = (_analyses(chain, forms) for chain in chains)
     changed = [row for row in range(len(forms)) if old[row] != new[row]]
     words = [forms[row] for row in changed]
@@ -175,10 +176,6 @@ def lexicon_diff(
     )
     costliest = table["total"].abs().sort_values(ascending=False, kind="stable").index
     return LexiconDiff(table.loc[costliest].reset_index(drop=True), len(forms), int(counts.sum()))
-
-
-def _load(names: Sequence[str], lowercase: bool) -> Lexicon:
-    return lexicon.load(names, folder=folder_of, lowercase=lowercase)
 
 
 def _analyses(chain: Lexicon, forms: Sequence[str]) -> list[set[tuple[str, str, str]]]:

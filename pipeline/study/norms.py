@@ -43,27 +43,14 @@ TIME = "reaction time, ms"
 FEWEST = 50  # items, below which a regression with six coefficients says nothing
 
 
-@dataclass(frozen=True)
-class NormSet:
-    """A published set of measures: its file, and the columns of the items and of the measure."""
-
-    file: str
-    item: str
-    measure: str
-    about: str
-
-
+# Published sets of lexical decision times: the file, the columns of the items and of the measure.
 # The header of Megalex is shifted by one: the column `rt.m` holds the words, `rt.sd` the times.
 NORM_SETS = {
-    "flp-words": NormSet("flp-words.RData", "item", "rt", "lexical decision, words"),
-    "flp-pseudowords": NormSet(
-        "flp-pseudowords.RData", "item", "rt", "lexical decision, pseudowords"
-    ),
-    "megalex-visual": NormSet("Megalex-visual.RData", "rt.m", "rt.sd", "visual lexical decision"),
-    "megalex-auditory": NormSet(
-        "Megalex-auditory.RData", "rt.m", "rt.sd", "auditory lexical decision"
-    ),
-    "chronolex": NormSet("Chronolex.RData", "item", "LDTrt", "lexical decision, short words"),
+    "flp-words": ("flp-words.RData", "item", "rt"),
+    "flp-pseudowords": ("flp-pseudowords.RData", "item", "rt"),
+    "megalex-visual": ("Megalex-visual.RData", "rt.m", "rt.sd"),
+    "megalex-auditory": ("Megalex-auditory.RData", "rt.m", "rt.sd"),
+    "chronolex": ("Chronolex.RData", "item", "LDTrt"),  # short words
 }
 
 
@@ -88,9 +75,9 @@ def read_measured(
     """Read items and measures of a published set or of a table; rows that lack one are left out."""
     label = measure or TIME
     if source in NORM_SETS:
-        known = NORM_SETS[source]
-        table = _rdata(folder_of(FOLDER) / known.file)
-        item, measure = item or known.item, measure or known.measure
+        file, *columns = NORM_SETS[source]
+        table = _rdata(folder_of(FOLDER) / file)
+        item, measure = item or columns[0], measure or columns[1]
     else:
         if not Path(source).exists() and not Path(source).suffix:
             raise AccordError(f"unknown norms '{source}'{nearest(source, NORM_SETS)}")
@@ -120,13 +107,12 @@ def read_measured(
     # Words without a measure are read with their text all the same: others stand behind them.
     is_read = is_whole if text is None else is_given[text].to_numpy()
     table = table[is_read]
-    cells = table[[*by]].astype(str).agg(", ".join, axis=1).tolist() if by else None
     return Measured(
         table[item].fillna("").astype(str).str.strip().tolist(),
         np.where(is_whole, numbers, np.nan)[is_read],
         label,
         None if text is None else pd.factorize(table[text])[0],
-        cells,
+        table[[*by]].astype(str).agg(", ".join, axis=1).tolist() if by else None,
     )
 
 
@@ -176,10 +162,7 @@ def baseline(measured: Measured) -> dict[str, np.ndarray]:
     frequency = np.log10(per_million(heads) + RARE)
     columns = {"length": length, "frequency": frequency}
     if measured.texts is not None:
-        columns |= {
-            f"previous_{name}": _previous(values, measured.texts)
-            for name, values in columns.items()
-        }
+        columns |= {f"previous_{n}": _previous(v, measured.texts) for n, v in columns.items()}
     columns |= {f"{name}_squared": columns[name] ** 2 for name in ("length", "frequency")}
     if measured.factors is not None:
         cells = pd.get_dummies(pd.Series(measured.factors), drop_first=True, dtype=float)
@@ -235,14 +218,13 @@ def explained(
     ones = np.ones(len(y))
     first = np.column_stack([ones, *map(_standardised, below)])
     second = np.column_stack([first, *added])
-    residuals = [y - columns @ _fitted(columns, y) for columns in (first, second)]
-    squares = [float(rest @ rest) for rest in residuals]
+    residuals = (_residual(columns, y) for columns in (first, second))
+    squares = [float(residual @ residual) for residual in residuals]
     gain = len(y) / 2 * math.log(squares[0] / squares[1])
     slope = float(_fitted(second, y)[first.shape[1]])
     others = np.delete(second, first.shape[1], axis=1)
-    own = second[:, first.shape[1]]
-    own = own - others @ _fitted(others, own)
-    spread = math.sqrt(squares[1] / (len(y) - np.linalg.matrix_rank(second)) / (own @ own))
+    alone = _residual(others, second[:, first.shape[1]])
+    spread = math.sqrt(squares[1] / (len(y) - np.linalg.matrix_rank(second)) / (alone @ alone))
     gains = _held_out_gains(first, second, y, groups)
     held_out = paired_bootstrap(np.bincount(groups, gains), np.bincount(groups), RESAMPLES)
     return Explained(
@@ -272,6 +254,10 @@ def _held_out_gains(
 
 def _fitted(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(columns, y, rcond=None)[0]
+
+
+def _residual(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return y - columns @ _fitted(columns, y)
 
 
 def _standardised(column: np.ndarray) -> np.ndarray:
@@ -335,20 +321,23 @@ def norms(
     def columns(names: Iterable[str]) -> list[np.ndarray]:
         return [data[name].to_numpy() for name in names]
 
-    found = []
+    gains = []
     if data["frequency"].std() > 0:
         of_frequency = [name for name in below if "frequency" in name]
         rest = [name for name in below if name not in of_frequency]
         of_all = explained("frequency", y, columns(rest), columns(of_frequency), groups)
-        found.append(replace(of_all, slope=math.nan, t=math.nan))
+        gains.append(replace(of_all, slope=math.nan, t=math.nan))
     else:
         say("norms: no item has a frequency, so that length alone is the baseline")
     partial = {}
-    for name, own in predictors.items():
-        found.append(explained(name, y, columns(below), columns(own), groups))
-        partial[name] = _partial(y, columns(below), columns(own)[0])
-    table = pd.DataFrame([predictor.row for predictor in found])
-    return HeldAgainst(table, found, data, partial, measured.label)
+    standard = np.column_stack([np.ones(len(y)), *map(_standardised, columns(below))])
+    for name, added in predictors.items():
+        gains.append(explained(name, y, columns(below), columns(added), groups))
+        bits = data[added[0]].to_numpy()
+        residuals = {"bits": _residual(standard, bits), "y": _residual(standard, y)}
+        partial[name] = pd.DataFrame(residuals)
+    table = pd.DataFrame([gain.row for gain in gains])
+    return HeldAgainst(table, gains, data, partial, measured.label)
 
 
 def _whole_rows(
@@ -371,14 +360,3 @@ def _whole_rows(
         raise AccordError(f"expected at least {FEWEST} items, got {is_whole.sum()}")
     numbers = np.unique(groups[is_whole], return_inverse=True)[1]
     return data[is_whole].reset_index(drop=True), numbers
-
-
-def _partial(y: np.ndarray, below: Sequence[np.ndarray], bits: np.ndarray) -> pd.DataFrame:
-    """Return surprisal and measure, each less what the baseline explains of it."""
-    columns = np.column_stack([np.ones(len(y)), *map(_standardised, below)])
-    return pd.DataFrame(
-        {
-            name: values - columns @ _fitted(columns, values)
-            for name, values in (("bits", bits), ("y", y))
-        }
-    )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -65,34 +66,34 @@ class Scored(TrainedModel):
 
 def find(name: str) -> list[Scored]:
     """Return the model RUN/MODEL, or all models of the folder RUN."""
-    found = resolve.find(name)
-    for model in found:
+    models = resolve.find(name)
+    for model in models:
         if model.kind != "run":
             raise NotFoundError(
                 f"{name} is no run: expected one, or RUN/MODEL, whose models have scored their "
                 f"splits; got a name of the kind {model.kind}"
             )
         model.check("evaluate")
-    return [Scored(**vars(model), shown_in=model.place) for model in found]
+    return [Scored(**vars(model), shown_in=model.place) for model in models]
 
 
 def find_all(sources: Iterable[str]) -> list[Scored]:
     """Find the models of all sources; a model that two runs share counts once."""
-    found: dict[Path, Scored] = {}
+    scored: dict[Path, Scored] = {}
     for source in sources:
         models = find(source)
         for model in models:
-            shown_in = _first_run(model, models, found)
-            found.setdefault(model.scores, replace(model, shown_in=shown_in))
-    return list(found.values())
+            shown_in = _first_run(model, models, scored)
+            scored.setdefault(model.scores, replace(model, shown_in=shown_in))
+    return list(scored.values())
 
 
-def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored]) -> Path:
+def _first_run(model: Scored, run: Sequence[Scored], scored: Mapping[Path, Scored]) -> Path:
     """Return the first run with another seed of a model of this run, or this run itself."""
-    shown = {(known.shown_in, known.name) for known in found.values()}
+    shown = {(known.shown_in, known.name) for known in scored.values()}
     name = without_seed(model.name)
     for seed in run:
-        known = found.get(seed.scores)
+        known = scored.get(seed.scores)
         if (
             known
             and name == without_seed(seed.name) == without_seed(known.name)
@@ -130,15 +131,14 @@ def check_same_text(models: Sequence[Scored]) -> None:
 
 def difference_in_text(models: Sequence[Scored]) -> str | None:
     """Name the first split of which models did not score the same words, in a sentence."""
-    first = models[0]
-    for model in models[1:]:
-        for split in first.splits:
-            ours, theirs = (scored.folders["encode"] for scored in (first, model))
-            if not is_same_text(ours, theirs, split):
-                return (
-                    f"{model.place.name}/{model.name} and {first.place.name}/{first.name} did not "
-                    f"score the same words of {split}: {_sizes_differ(ours, theirs, split)}"
-                )
+    first, *others = models
+    for model, split in product(others, first.splits):
+        ours, theirs = (scored.folders["encode"] for scored in (first, model))
+        if not is_same_text(ours, theirs, split):
+            return (
+                f"{model.place.name}/{model.name} and {first.place.name}/{first.name} did not "
+                f"score the same words of {split}: {_sizes_differ(ours, theirs, split)}"
+            )
     return None
 
 

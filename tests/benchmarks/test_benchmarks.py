@@ -26,6 +26,7 @@ from benchmarks.outputs import (
     verdicts,
     vocabulary,
 )
+from benchmarks.page import measure_waits
 from benchmarks.training_step import Stepper
 
 ROOT = Path(__file__).parents[2]
@@ -153,3 +154,9 @@ def test_two_checkouts_are_laid_side_by_side(printed):
     assert all(before == after for before, after in counts.values())
     assert {name for name in counts if name.startswith(("commands", "files that"))} == {*PATHS}
     assert all(int(before.replace(",", "")) for before, _ in counts.values())
+
+
+def test_the_bench_waits_for_the_page_and_for_each_sentence(tiny_run):
+    waits = measure_waits([tiny_run.folder], ["Les chiens dorment.", "Le chat dort."])
+    assert 0 < waits.page < waits.answer
+    assert len(waits.sentences) == 2

@@ -1,11 +1,11 @@
-"""Tables: Markdown for a file or another program, drawn by rich on a terminal."""
+"""Tables: Markdown for a file or another program, drawn by rich on a terminal; files."""
 
 import re
 
 import pandas as pd
 import pytest
 
-from accord.pipeline.base.tables import markdown, print_markdown, print_table
+from accord.pipeline.base.tables import markdown, print_markdown, print_table, write_table
 
 WORDS = pd.DataFrame(
     {
@@ -58,3 +58,26 @@ def test_a_terminal_gets_a_table_that_fits(width, capsys, monkeypatch):
         assert "[fille]" in shown  # a bracket is no colour
         (row,) = (line for line in shown.splitlines() if line.split()[:1] == ["chat"])
         assert row.split() == ["chat", "chat", "-3.20", "5.0", "%", "1.2", "±", "0.1"]
+
+
+TABLE = pd.DataFrame(
+    {"word": ["=1+1", "@SUM(A1)", "+1", "-là", "chat"], "=bits": [-1.5, 2, 3, 4, 5]}
+)
+READERS = {".csv": pd.read_csv, ".tsv": lambda path: pd.read_csv(path, sep="\t")}
+READERS[".parquet"] = pd.read_parquet
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_a_table_is_read_as_it_was(tmp_path, ending):
+    path = tmp_path / f"table{ending}"
+    write_table(TABLE, path)
+    pd.testing.assert_frame_equal(READERS[ending](path), TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_no_text_is_computed_by_a_spreadsheet(tmp_path, ending):
+    path = tmp_path / f"table{ending}"
+    write_table(TABLE, path, spreadsheet=True)
+    found = READERS[ending](path)
+    assert found["word"].tolist() == ["'=1+1", "'@SUM(A1)", "'+1", "'-là", "chat"]
+    assert found["'=bits"].tolist() == [-1.5, 2, 3, 4, 5]  # numbers stay numbers

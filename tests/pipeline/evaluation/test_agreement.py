@@ -9,6 +9,7 @@ import accord
 from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
+from accord.pipeline.data.vocabulary import UnknownClasses, Vocabulary
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.metrics import (
@@ -18,7 +19,6 @@ from accord.pipeline.evaluation.metrics import (
     measure_agreement,
 )
 from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
-from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.study import agreement, compare
 from accord.pipeline.study.scored_models import find
 
@@ -47,7 +47,7 @@ def judged(tmp_path_factory, slow):
     def run(protocol):
         changes = {"train.epochs": 2, "analyse.protocol": protocol}
         changes["analyse.suites"] = f"[{folder / 'pairs'}]"
-        return accord.run("tiny", set=changes, runs=folder / "runs")
+        return accord.run("tiny", set=changes, until="evaluate", runs=folder / "runs")
 
     return run
 
@@ -63,8 +63,9 @@ def by_hand(scorer, pair):
 def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
-    pd.DataFrame({"form": forms, "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(PAIRS, read_vocabulary(tmp_path))
+    known = {form: number for number, form in enumerate(forms) if number > 1}
+    classes = UnknownClasses(["<unk>"], None)
+    suite = encode_suite(PAIRS, Vocabulary(forms, known, ["<unk>"], lambda: classes))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
     unknown = again.ids == 1
@@ -180,21 +181,6 @@ def test_clams_has_all_its_pairs(fetched):
     assert len({pair.construction for pair in pairs}) == 7
 
 
-def test_the_report_shows_how_each_model_judges_each_construction(judged):
-    run = judged("open")
-    scores = comparison.scores(run.folder)
-    values = scores.set_index(["model", "split", "metric"])["value"]
-    found = constructions(scores)
-    assert set(found["group"]) == {"simple", "zébré"} and set(found["model"]) == {"rnn", "ll-rnn"}
-    for row in found.itertuples():
-        assert row.share == values[row.model, "pairs", f"accuracy: {row.group}"]
-        assert row.low <= row.share <= row.high
-        assert row.pairs == {"simple": 3, "zébré": 1}[row.group]
-    page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert "<h2>Agreement</h2>" in page and "<td>zébré</td><td>1</td>" in page
-    assert (run.folder / "report" / "agreement.png").exists()
-
-
 RARE = [  # no word that differs is in the training text
     Pair("rare", "le zygomatique zozote .", "le zygomatique zozotent ."),
     Pair("rare", "les zygomatiques zozotent .", "les zygomatiques zozote ."),
@@ -220,6 +206,9 @@ def test_a_tie_counts_one_half_neither_right_nor_wrong(tied):
     assert rnn["ties: rare"] == rnn["ties by critical word: rare"] == 2
     assert rnn["ties"] == 2 and rnn["ties: simple"] == 0
     assert rnn["accuracy"] == pytest.approx((rnn["accuracy: simple"] + 0.5) / 2)
+    for row in constructions(scores).query("model == 'rnn'").itertuples():
+        assert row.share == rnn[f"accuracy: {row.group}"] and row.low <= row.share <= row.high
+        assert row.pairs == {"simple": 3, "rare": 2}[row.group]
     written = read_suite(suite)
     asked = agreement.judged([run.folder], written)
     for scoring in range(4):  # by sums over words, too, whose last digits differ
@@ -245,6 +234,7 @@ def test_ties_are_reported_wherever_agreement_is(tied, tmp_path):
     shown = (run.folder / "report" / "table.md").read_text(encoding="utf-8")
     assert "ties" in shown.splitlines()[0]
     page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
+    assert "<h2>Agreement</h2>" in page and "<td>rare</td><td>2</td>" in page
     assert f"<tr><td>ties</td><td></td><td>2</td><td>{other}</td></tr>" in page
     assert "rnn (2 ties)" in (run.folder / "report" / "agreement.svg").read_text(encoding="utf-8")
     compared = compare.table(compare.gather(find(folder))).set_index("model")

@@ -71,9 +71,11 @@ def test_files_of_any_case_are_read_and_licences_are_not(tmp_path):
     pair = "True\tun chat\nFalse\tune chat\n"
     for name in ("Genre.txt", "nombre.txt", "LICENSE.txt", "README.txt"):
         suite = written(tmp_path / "mine", name, pair)
-    (tmp_path / "mine" / "pairs.csv").write_text("construction,distance\nGenre,1\nnombre,2\n")
+    written(tmp_path / "mine", "nombre.txt", pair.replace("une", "un") + pair)
+    table = "construction,distance\nGenre,1\nnombre,2\nnombre,3\n"
+    (tmp_path / "mine" / "pairs.csv").write_text(table)
     assert [path.name for path in suite_files(suite)] == ["Genre.txt", "nombre.txt"]
-    assert pair_table(read_suite(suite))["distance"].tolist() == [1, 2]
+    assert pair_table(read_suite(suite))["distance"].tolist() == [1, 3]  # of 2 no sentence differs
 
 
 def test_a_mark_of_byte_order_and_no_break_spaces_are_no_fault(tmp_path):
@@ -118,11 +120,6 @@ def test_steps_of_what_is_no_number_from_0_are_refused(tmp_path, distance):
     path = f"{written(tmp_path, 'mine.csv', text)}/mine.csv"
     with pytest.raises(ValueError, match=f"--by distance: expected numbers from 0 on.*{distance}"):
         groups(read_suite(path), "distance")
-
-
-def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
-    suite = written(tmp_path / "mine", "genre.csv", "good,bad\nun chat,une chat\n")
-    assert read_suite(suite).pairs[0].construction == "genre"
 
 
 @pytest.mark.parametrize(
@@ -234,13 +231,6 @@ def test_a_pair_of_one_sentence_twice_is_named_and_left_out(tiny_run, tmp_path):
     # What the table says of the other pairs still stands beside them.
     found = pd.read_csv(table).query("model == 'rnn'")
     assert found[["good", "animacy"]].values.tolist() == [["Il dort.", 1], ["un chat", 4]]
-
-
-def test_the_table_beside_texts_loses_the_rows_of_pairs_that_are_left_out(tmp_path):
-    pairs = "True\tun chat\nFalse\tun chat\nTrue\tun chat\nFalse\tune chat\n"
-    suite = written(tmp_path / "mine", "a.txt", pairs)
-    (tmp_path / "mine" / "pairs.csv").write_text("construction,distance\na,1\na,2\n")
-    assert pair_table(read_suite(suite))["distance"].tolist() == [2]
 
 
 def test_pairs_that_differ_in_case_alone_are_left_out_by_a_model_that_reads_no_case(

@@ -5,10 +5,12 @@ import re
 from datetime import date
 from importlib.metadata import version
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import accord
+from accord.pipeline.base.figures import learning_curve
 from accord.pipeline.cli.main import app
 from accord.pipeline.study.compare import compare
 from accord.pipeline.study.scored_models import find
@@ -44,14 +46,6 @@ def test_under_the_table_stands_how_many_times_better_with_the_interval_of_the_c
     assert printed == line and table.startswith("| model") and report.startswith("report: ")
 
 
-@pytest.mark.slow
-def test_models_of_other_sentences_are_not_said_to_differ(tmp_path):
-    config = tmp_path / "seeds.yaml"
-    config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")
-    run = accord.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
-    assert "Is it chance?" not in page_of(run)
-
-
 def test_it_has_its_configuration_date_and_version(tiny_run):
     text = page_of(tiny_run)
     for key, value in (("analyse.lexicon", "tiny"), ("train.epochs", "3")):
@@ -68,3 +62,33 @@ def test_each_chart_is_drawn_for_wide_and_for_narrow_screens(tiny_run):
         drawn = re.findall(rf'<div class="{width}"><svg [^>]*width="([\d.]+)pt"', text)
         assert [float(each) for each in drawn] == [points] * 2
     assert len(re.findall("<table", text)) == len(re.findall(r'class="scroll"><table|<h3>', text))
+
+
+@pytest.mark.slow
+def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
+    config = tmp_path / "sizes.yaml"
+    config.write_text(
+        "base: tiny\n"
+        "train: {epochs: 1}\n"
+        "models:\n"
+        "  small-100: {corpus: {limit: 100}}\n"
+        "  small-300: {corpus: {limit: 300}}\n"
+        "  other: {}\n"
+    )
+    report = accord.run(str(config), runs=tmp_path / "runs").folder / "report"
+    drawn = (report / "learning.svg").read_text(encoding="utf-8")
+    assert all(name in drawn for name in ("small", "sentences of training text"))
+    assert "other" not in drawn
+    assert "by the size of the training text" in (report / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_run_over_one_text_draws_none(tiny_run):
+    assert not (tiny_run.folder / "report" / "learning.svg").exists()
+    assert "by the size of" not in (tiny_run.folder / "report" / "index.html").read_text()
+
+
+def test_sizes_of_text_stand_on_a_logarithmic_axis():
+    rows = pd.DataFrame({"kind": "a", "sentences": [100, 1000], "value": [90.0, 60.0]})
+    (axes,) = learning_curve(rows, "perplexity").axes
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["100", "1,000"]

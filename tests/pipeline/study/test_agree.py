@@ -1,19 +1,26 @@
 """`accord agree` and `accord suite make`: shares with Wilson's interval, models side by side."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
+import accord
+from accord.lexicon import load
+from accord.pipeline.data.catalogue import folder_of
+from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation.metrics import wilson
-from accord.pipeline.evaluation.suites import Pair, encode_suite, read_suite
-from accord.pipeline.model.endings import read_vocabulary
+from accord.pipeline.evaluation.suites import encode_suite, read_suite, words_of
 from accord.pipeline.model.find import BUNDLED_FOLDER
-from accord.pipeline.study.agreement import JudgedSuite, groups, judged, side_by_side, with_people
-
-DATA = Path(__file__).parents[2] / "data"
+from accord.pipeline.study.agreement import (
+    JudgedSuite,
+    find_words,
+    groups,
+    items,
+    judged,
+    side_by_side,
+    with_people,
+)
 
 
 def test_wilsons_interval_is_the_one_worked_out_by_hand():
@@ -25,36 +32,25 @@ def test_wilsons_interval_is_the_one_worked_out_by_hand():
     assert low == pytest.approx(1 - 0.4344825, abs=1e-6) and high == pytest.approx(1)
 
 
-def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
-    pairs = [Pair("one", "a b", "a c"), Pair("one", "a d", "a b"), Pair("two", "b", "x")]
+@pytest.mark.parametrize(
+    ("known", "rows"),
+    [
+        ("abcd", ["0.500 [0.095, 0.905]", "–", "0.500", "0", "1"]),
+        ("x", ["–", "–", "–", "–", "3"]),
+    ],
+)
+def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path, known, rows):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
     (tmp_path / "two.txt").write_text("True\tb\nFalse\tx\n")
-    pd.DataFrame({"form": ["</s>", *"abcd"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(pairs, read_vocabulary(tmp_path))
-    margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
-    table = side_by_side(
-        {"m": JudgedSuite(suite, margins)}, groups(read_suite(str(tmp_path)), "construction"), 0
-    )
-    assert table.values.tolist() == [
-        ["one", "2", "0.500 [0.095, 0.905]"],
-        ["two", "1", "–"],
-        ["mean of the rows", "", "0.500"],
-        ["ties", "", "0"],
-        ["pairs with unknown words", "", "1"],
-    ]
-
-
-def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
-    (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\n")
-    pd.DataFrame({"form": ["</s>", "x"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite([Pair("one", "a b", "a c")], read_vocabulary(tmp_path))
-    asked = {"m": JudgedSuite(suite, np.full((1, 2), np.nan))}
-    table = side_by_side(asked, groups(read_suite(str(tmp_path)), "construction"), 0)
-    assert table.values.tolist() == [
-        ["one", "1", "–"],
-        ["mean of the rows", "", "–"],
-        ["ties", "", "–"],
-        ["pairs with unknown words", "", "1"],
+    written, forms = read_suite(str(tmp_path)), ["</s>", *known]
+    ids = {form: number for number, form in enumerate(forms) if number}
+    suite = encode_suite(written.pairs, Vocabulary(forms, ids, [], None))
+    margins = np.where(suite.known[:, None], [[1.0, -1.0], [-1.0, -1.0], [0.0, 0.0]], np.nan)
+    table = side_by_side({"m": JudgedSuite(suite, margins)}, groups(written, "construction"), 0)
+    assert table.values.T.tolist() == [
+        ["one", "two", "mean of the rows", "ties", "pairs with unknown words"],
+        ["2", "1", "", "", ""],
+        rows,
     ]
 
 
@@ -97,3 +93,109 @@ def test_margins_are_held_against_what_people_said(tmp_path):
     assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-3)
     with pytest.raises(ValueError, match=r"--people: .* does not say 'peopl'.*'people'"):
         with_people(asked, read_suite(str(path)), "peopl")
+
+
+def suite_of(folder, *rows):
+    path = folder / "sujets.csv"
+    path.write_text("\n".join(["good,bad,target", *rows]) + "\n", encoding="utf-8")
+    return read_suite(str(path))
+
+
+def compared(suite, score, lexicon=None):
+    """The words that are compared in the right sentences, and in the wrong ones."""
+    places = find_words(suite, score, lexicon)
+    return [
+        tuple(
+            " ".join(words_of(text)[begin:end]) if begin >= 0 else None
+            for text, (begin, end) in ((pair.good, good), (pair.bad, bad))
+        )
+        for pair, good, bad in zip(suite.pairs, places.good, places.bad, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "verb"),
+    [
+        ("le chat dort", "les chats dort", "dort"),
+        ("le chat de la ferme dort", "les chats de la ferme dort", "dort"),  # ferme: a noun here
+        ("le chat de la petite ferme dort", "les chats de la petite ferme dort", "dort"),
+        ("le chat que le voisin voit dort", "les chats que le voisin voit dort", "dort"),
+        ("le chat qui mange dort", "les chats qui mange dort", "mange"),
+        (
+            "le chat des enfants qui dorment mange",
+            "les chats des enfants qui dorment mange",
+            "mange",
+        ),
+        ("l'enfant la voit.", "les enfants la voit.", "voit"),
+        ("le chat du voisin porte la table", "les chats du voisin porte la table", "porte"),
+        ("le chat de Mange dort", "les chats de Mange dort", "dort"),  # Mange: a name
+        ("le chat noir", "les chats noir", None),  # no verb
+        ("le chat dort", "le chat dorment", None),  # nothing behind the difference
+        ("il dort", "il dort bien", None),  # nor here
+    ],
+)
+def test_the_verb_is_the_one_that_agrees_with_the_right_subject(tmp_path, good, bad, verb):
+    known = "le chat dort,les chats dort,"  # so that one pair has a verb
+    suite = suite_of(tmp_path, f"{good},{bad},", known)
+    assert compared(suite, "verb", load(["closed", "tiny"], folder=folder_of)) == [
+        (verb, verb),
+        ("dort", "dort"),
+    ]
+
+
+def test_the_word_is_the_one_that_a_column_names(tmp_path):
+    suite = suite_of(
+        tmp_path,
+        "le chat que je vois dort,les chats que je vois dort,Dort",
+        "dort-il car il dort,dort-elle car il dort,dort",  # not the one that both begin with
+        "l'enfant s'endort,les enfants s'endort,s'endort",
+        "le chat dort,les chats dort,mange",
+        "le chat dort,les chats dort,",
+    )
+    assert compared(suite, "word:target") == [
+        ("dort", "dort"),
+        ("dort", "dort"),
+        ("s' endort", "s' endort"),
+        (None, None),
+        (None, None),
+    ]
+    assert find_words(suite, "word:target", None).good[1].tolist() == [4, 5]
+
+
+def test_a_score_that_is_none_is_refused(tmp_path):
+    suite = suite_of(tmp_path, "le chat dort,les chats dort,mange")
+    with pytest.raises(ValueError, match="has no such column; found target, construction"):
+        find_words(suite, "word:verbe", None)
+    with pytest.raises(ValueError, match="--score: expected verb or word:COLUMN, got 'noun'"):
+        find_words(suite, "noun", None)
+    with pytest.raises(ValueError, match="--score word:target: expected a word that both"):
+        find_words(suite, "word:target", None)
+
+
+def test_log_p_of_the_word_is_compared_after_both_subjects(tiny_run, tmp_path):
+    rows = ["Le chat que je vois dort.,Les chats que je vois dort.,dort"]
+    rows.append("l'enfant s'endort,les enfants s'endort,s'endort")
+    rows.append("le chat,les chat,")
+    suite = suite_of(tmp_path, *rows)
+    words = find_words(suite, "word:target", None)
+    asked = judged([tiny_run.folder], suite, words)
+    scorer = accord.load(tiny_run.folder, "ll-rnn")
+    chosen = [slice(5, 6), slice(2, 4)]
+    expected = [
+        sum(
+            sign * word.log_p
+            for sign, text in ((1, line.good), (-1, line.bad))
+            for word in scorer.score(text)[place]
+        )
+        for line, place in zip(suite.lines, chosen, strict=False)
+    ]
+    margin = asked["ll-rnn"].margins[:, 5]
+    np.testing.assert_allclose(margin[:2], expected, atol=1e-4)
+    assert np.isnan(margin[2]) and not np.isnan(asked["ll-rnn"].margins[:, :5]).any()
+    shown = side_by_side(asked, groups(suite, "construction"), 5).set_index("word:target")
+    assert shown.loc["pairs without such a word"].tolist() == ["", "1", "1"]
+    share = (margin[:2] > 0).mean()
+    assert shown.loc["sujets", "ll-rnn"].startswith(f"{share:.3f} ")
+    table = items(asked, suite, words)
+    assert table["word compared"].tolist() == ["dort", "s' endort", ""] * 2
+    np.testing.assert_array_equal(table["word:target"][3:], margin)

@@ -103,22 +103,6 @@ def test_the_first_word_of_a_text_has_none_before_it():
     assert found["frequency"][0] > found["frequency"][1]
 
 
-def test_a_table_of_words_in_texts_is_held_against_a_model(french, tmp_path):
-    rows = [
-        {"word": word, "text": text, "time": 200 + 10 * len(word) + RANDOM.normal(0, 5)}
-        for text in range(6)
-        for word in WORDS
-    ]
-    rows[3]["time"] = "missing"
-    pd.DataFrame(rows).to_csv(tmp_path / "read.csv", index=False)
-    held = norms(
-        str(tmp_path / "read.csv"), {"a": french}, item="word", measure="time", text="text"
-    )
-    assert list(held.table["predictor"]) == ["frequency", "a"]
-    assert len(held.data) == 6 * (len(WORDS) - 1) - 1
-    assert {"previous_length", "surprisal_a", "previous_surprisal_a"} < {*held.data}
-
-
 def test_interleaved_texts_are_those_of_a_table_in_order_and_left_out_rows_are_counted(
     french, tmp_path, capsys
 ):
@@ -127,17 +111,20 @@ def test_interleaved_texts_are_those_of_a_table_in_order_and_left_out_rows_are_c
         for text in range(6)
         for word in WORDS
     ]
+    rows[3]["time"] = "missing"
     rows.append({"word": "chat", "text": None, "time": 300})
     results = []
     for name, order in (("sorted", rows), ("mixed", [r for n in range(16) for r in rows[n::16]])):
         pd.DataFrame(order).to_csv(tmp_path / f"{name}.csv", index=False)
         path = str(tmp_path / f"{name}.csv")
-        results.append(norms(path, french, item="word", measure="time", text="text"))
+        results.append(norms(path, {"a": french}, item="word", measure="time", text="text"))
         told = capsys.readouterr().err
-        assert "1 row left out, without an item, text or a number in time" in told
+        assert "2 rows left out, without an item, text or a number in time" in told
         assert "6 items left out, the first words of their texts" in told
     one, other = (held.data.sort_values(["measure"]).reset_index(drop=True) for held in results)
-    assert len(one) == 6 * (len(WORDS) - 1)
+    assert len(one) == 6 * (len(WORDS) - 1) - 1
+    assert {"previous_length", "surprisal_a", "previous_surprisal_a"} < {*one}
+    assert list(results[0].table["predictor"]) == ["frequency", "a"]
     pd.testing.assert_frame_equal(one, other)
 
 
