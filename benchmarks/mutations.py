@@ -281,7 +281,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "pipeline/model/words.py": [
         (
             "words of pretraining alone stay known",
-            "return values[code[place]] > 0 and not is_special(form)",
+            'return columns["shares"][columns["share"][place]] > 0 and not is_special(form)',
             "return not is_special(form)",
         ),
     ],

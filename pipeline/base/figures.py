@@ -226,8 +226,8 @@ def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = 
     panels = figure.subplots(len(models), squeeze=False, sharex=True)[:, 0]
     order = list(dict.fromkeys(words[place]))
     for axes, model in zip(panels, models, strict=True):
-        own = words if model is None else words[words["model"] == model]
-        conditions, kind = _means(own, place, by, item)
+        of_model = words if model is None else words[words["model"] == model]
+        conditions, kind = _means(of_model, place, by, item)
         for number, (name, means) in enumerate(conditions):
             offset = DODGE * (number - (len(conditions) - 1) / 2)
             axes.errorbar(
@@ -259,11 +259,11 @@ def _means(
     if is_within:
         sums["within"] = _within_items(sums, place, by, item)
     order, conditions = list(dict.fromkeys(words[place])), []
-    for name, own in sums.groupby(by, sort=False) if by else [("", sums)]:
-        means = own.groupby(place)["surprisal"].agg(mean="mean", n="count", sem="sem")
+    for name, rows in sums.groupby(by, sort=False) if by else [("", sums)]:
+        means = rows.groupby(place)["surprisal"].agg(mean="mean", n="count", sem="sem")
         means["reach"] = NORMAL * means["sem"]
         if is_within:
-            means["reach"] = NORMAL * own.groupby(place)["within"].sem()
+            means["reach"] = NORMAL * rows.groupby(place)["within"].sem()
         regions = [region for region in order if region in means.index]
         conditions.append((str(name), means.reindex(regions)))
     return conditions, " within items" if is_within else ""
@@ -299,14 +299,14 @@ def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
     for axes, feature in zip(panels, features, strict=True):
         values = _drawn(table, feature)
         for (nth, model), (colour, value) in product(enumerate(models), enumerate(values)):
-            own = table if model is None else table[table["model"] == model]
+            of_model = table if model is None else table[table["model"] == model]
             shown, style = value.partition("=")[2], LINES[nth % len(LINES)]
             if len(values) == 1:
                 colour, style = nth, "-"
                 shown = shown if model is None else ""
             axes.plot(
                 np.arange(len(words)),
-                own[value],
+                of_model[value],
                 style,
                 marker="o",
                 markersize=4,
@@ -324,8 +324,8 @@ def _drawn(table: pd.DataFrame, feature: str) -> list[str]:
     """Return the columns of a feature that are somewhere likely; a value's name is its column."""
     if "=" in feature:
         return [feature]
-    own = [name for name in table.columns if name.startswith(f"{feature}=")]
-    return [name for name in own if table[name].max() >= LEAST]
+    values = [name for name in table.columns if name.startswith(f"{feature}=")]
+    return [name for name in values if table[name].max() >= LEAST]
 
 
 BINS = 20  # of items, as many in each

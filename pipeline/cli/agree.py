@@ -1,31 +1,29 @@
-"""Commands on agreement: `accord agree` and `accord suite make`."""
+"""Commands on right and wrong sentences: `accord agree`, `suite make` and `correct`."""
 
+import json as jsons
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord import lexicon as lexicons
-from accord.corpora.sources import read_words
 from accord.errors import AccordError
-from accord.pipeline.base.messages import echo, say
+from accord.pipeline.base.messages import counted, echo, say, track
 from accord.pipeline.base.tables import print_table, write_table
 from accord.pipeline.cli.console import command, listed, make_room
+from accord.pipeline.cli.options import Backward, Model, TrainedRun, load_backward, load_model
+from accord.pipeline.cli.score import numbered_sentences
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.suites import Columns, read_suite
 from accord.pipeline.model.find import BUNDLED
-from accord.pipeline.study.suite_making import make_suite
 
-Corpus = Annotated[
-    str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
-]
-Split = Annotated[
-    str | None, typer.Option(help="Part of the corpus to use, such as test; by default all of it.")
-]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
-]
+if TYPE_CHECKING:
+    from accord.pipeline.correct.candidates import Prior
+    from accord.pipeline.correct.correct import Corrector
+    from accord.pipeline.evaluation.suites import Pair
+
+SHOWN = 4  # reasons of a suggestion that are printed
 
 
 @command
@@ -107,7 +105,9 @@ def agree(
 
     A tie counts one half.
     """
+    from accord import lexicon as lexicons
     from accord.pipeline.evaluation.metrics import SCORINGS
+    from accord.pipeline.evaluation.suites import Columns, read_suite
     from accord.pipeline.study import agreement
 
     make_room(items)
@@ -141,7 +141,10 @@ def agree(
 
 @command
 def make(
-    corpus: Corpus,
+    corpus: Annotated[
+        str,
+        typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path."),
+    ],
     to: Annotated[
         Path,
         typer.Option(help="Folder to write the suite to; with --errors a table, a file .csv."),
@@ -161,8 +164,13 @@ def make(
             "or that agree otherwise. The bundled model then knows the forms.",
         ),
     ] = None,
-    split: Split = None,
-    limit: Limit = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="Part of the corpus to use, such as test; by default all of it."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
+    ] = None,
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Use every Nth sentence of the corpus.")
     ] = 1,
@@ -174,8 +182,13 @@ def make(
     participles after their object (les échecs qu'ils ont subis), and subjunctives after a trigger
     (bien qu'il soit): the wrong sentence has the indicative.
     """
+    from accord import lexicon as lexicons
+    from accord.corpora.sources import read_words
+    from accord.pipeline.study.suite_making import make_suite
+
     if errors:
-        _plant(corpus, to, errors, split, limit, every, seed)
+        read = read_words(corpus, folder=folder_of, split=split)
+        _plant((words for _, words in islice(read, 0, None, every)), to, errors, seed, limit)
         return
     if split or limit or every > 1:
         raise AccordError("--split, --limit, --every: expected --errors too")
@@ -191,7 +204,7 @@ def make(
 
 
 def _plant(
-    corpus: str, to: Path, errors: int, split: str | None, limit: int | None, every: int, seed: int
+    sentences: Iterable[list[str]], to: Path, errors: int, seed: int, limit: int | None
 ) -> None:
     """Write a table of sentences and the same sentences with errors."""
     from accord.pipeline.ask.scorer import bundled
@@ -201,11 +214,119 @@ def _plant(
     if to.suffix != ".csv":
         raise AccordError(f"--to: expected a name that ends in .csv, got {to}")
     make_room(to)
-    chosen = islice(read_words(corpus, folder=folder_of, split=split), 0, None, every)
-    sentences = (words for _, words in chosen)
     table = plant(sentences, Candidates(bundled()), errors, seed, limit)
     write_table(table, to)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
     echo(
         f"written to {to}; `accord correct --suite {to}` and `accord agree RUN --suite {to}` ask it"
     )
+
+
+@command
+def correct(
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT|FILE",
+            help="A sentence in quotes, a file with one sentence per line, or - for standard "
+            "input; none with --suite.",
+        ),
+    ] = None,
+    run: TrainedRun = None,
+    model: Model = None,
+    backward: Backward = None,
+    margin: Annotated[
+        float,
+        typer.Option(
+            help="Further bits that a sentence must gain from each change: above 0 for fewer "
+            "suggestions, below 0 for more."
+        ),
+    ] = 0.0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object for each sentence.")
+    ] = False,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SUITE",
+            help="Right and wrong sentences, such as `accord suite make --errors` writes: measure "
+            "how many errors are repaired, and how often right words are changed.",
+        ),
+    ] = None,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SUITE",
+            help="With --suite, other such sentences, to tune the costs of changes on for F0.5.",
+        ),
+    ] = None,
+) -> None:
+    """Suggest words that agree better, or that sound the same and fit better, and say why.
+
+    All errors of a sentence are corrected together. A suggestion says by how many bits the
+    sentence gains from it: n bits are 2 to the power of n times likelier.
+    """
+    if (text is None) == (suite is None):
+        raise AccordError("expected a text to correct or --suite SUITE, one of the two")
+    if tune and not suite:
+        raise AccordError("--tune: expected --suite too")
+    from accord.pipeline.correct.candidates import Prior
+    from accord.pipeline.correct.correct import Corrector
+
+    if suite:
+        from accord.pipeline.evaluation.suites import read_suite
+
+        pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()
+    else:
+        sentences = numbered_sentences(text)
+    corrector = Corrector(load_model(run, model), backward=load_backward(backward))
+    prior = Prior().stricter(margin)
+    if suite:
+        _measure(corrector, prior, pairs, development)
+    else:
+        _suggest(corrector, prior, sentences, json)
+
+
+def _suggest(
+    corrector: "Corrector", prior: "Prior", sentences: Sequence[tuple[int, str]], json: bool
+) -> None:
+    """Print the corrected sentences of a text with their suggestions."""
+    from accord.pipeline.correct.correct import corrected
+
+    count = 0
+    for number, sentence in track(sentences, "sentences", len(sentences)):
+        suggestions = corrector.of_text(sentence, prior)
+        count += len(suggestions)
+        if json:
+            line = {"line": number, "text": sentence, "corrected": corrected(sentence, suggestions)}
+            line |= {"suggestions": [*map(asdict, suggestions)]}
+            echo(jsons.dumps(line, ensure_ascii=False))
+            continue
+        if suggestions:
+            label = f"{number}: " if len(sentences) > 1 else ""
+            echo(label + corrected(sentence, suggestions))
+        for suggestion in suggestions:
+            parts = [*suggestion.reasons.items()]
+            if rest := parts[SHOWN:]:
+                parts[SHOWN:] = [("others", sum(bits for _, bits in rest))]
+            reasons = ", ".join(f"{name} {bits:+.1f}" for name, bits in parts)
+            change = f"{suggestion.wrong} → {suggestion.right}"
+            echo(f"  {change}: {suggestion.bits:+.1f} bits ({reasons})")
+    if not json:
+        echo(f"{counted(count, 'suggestion')} in {counted(len(sentences), 'sentence')}")
+
+
+def _measure(
+    corrector: "Corrector", prior: "Prior", pairs: "Sequence[Pair]", development: "Sequence[Pair]"
+) -> None:
+    """Print precision and recall on both sentences of each pair, with costs tuned on others."""
+    from accord.pipeline.correct import planted
+
+    if development:
+        prior = planted.tuned(planted.readable(development, corrector.scorer), corrector)
+        costs = ", ".join(f"{name} {cost:g}" for name, cost in prior.costs.items())
+        echo(f"costs in nats: {costs}")
+    known = planted.readable(pairs, corrector.scorer)
+    if len(known) < len(pairs):
+        say(f"pairs left out, with words the model does not know: {len(pairs) - len(known):,}")
+    print_table(planted.table(planted.measure(known, corrector, prior)))

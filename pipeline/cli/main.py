@@ -31,7 +31,7 @@ PANELS: dict[str, Rows] = {
         "score": "accord.pipeline.cli.score:score",
         "explain": "accord.pipeline.cli.model:explain",
         "generate": "accord.pipeline.cli.model:generate",
-        "correct": "accord.pipeline.cli.confusions:correct",
+        "correct": "accord.pipeline.cli.agree:correct",
         "vectors": "accord.pipeline.cli.model:vectors",
         "page": "accord.pipeline.cli.page:page",
     },

@@ -234,13 +234,7 @@ def corrections(
     Each sentence of the text is read by itself. With a model that reads sentences backwards, log p
     is the mean of both models.
     """
-    corrector = _corrector(model, backward)
-    split = split_texts([text])
-    return [
-        correction
-        for sentence, start in zip(split.sentences, split.start, strict=True)
-        for correction in corrector.corrections(sentence, prior or Prior(), start)
-    ]
+    return _corrector(model, backward).of_text(text, prior or Prior())
 
 
 @lru_cache(maxsize=4)
@@ -316,6 +310,15 @@ class Corrector:
         """Return log p of sentences in nats, the mean of both models."""
         models = [self.scorer] if self.backward is None else [self.scorer, self.backward]
         return np.mean([model.log_p(texts) for model in models], axis=0).tolist()
+
+    def of_text(self, text: str, prior: Prior) -> list[Correction]:
+        """Return the corrections of a text in order, each sentence by itself."""
+        split = split_texts([text])
+        return [
+            correction
+            for sentence, start in zip(split.sentences, split.start, strict=True)
+            for correction in self.corrections(sentence, prior, start)
+        ]
 
     def corrections(self, sentence: str, prior: Prior, offset: int = 0) -> list[Correction]:
         """Return the corrections of one sentence; `offset` is its start in the text."""

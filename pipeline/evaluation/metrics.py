@@ -73,7 +73,7 @@ def nats_per_word(text: ScoredText) -> float:
 
 @METRICS.register("nats per word without ends")
 def nats_without_ends(text: ScoredText) -> float:
-    """The same without sentence ends."""
+    """−log p per word, in nats, without sentence ends."""
     return -text.log_p[~text.is_end].mean()
 
 
@@ -224,9 +224,9 @@ def critical_regions(suite: Suite) -> CriticalRegions:
         )
         first = suite.critical[number]
         shared = shared_end(good[first:], bad[first:])
-        after = np.array([len(good), len(bad)]) - shared
-        regions[number, :2] = after + (after == first).any()
-        regions[number, 2:] = after
+        behind = np.array([len(good), len(bad)]) - shared
+        regions[number, :2] = behind + (behind == first).any()
+        regions[number, 2:] = behind
     return CriticalRegions(*regions.T)
 
 

@@ -45,14 +45,11 @@ def test_json_stays_json_of_the_same(text):
     assert json.loads(printable(json.dumps(text, ensure_ascii=False))) == text
 
 
-def test_whatever_is_printed_or_said_is_escaped(capsys):
+def test_whatever_is_printed_said_or_measured_is_escaped(capsys, monkeypatch):
     echo(HOSTILE, "to", 1)
     echo(HOSTILE, error=True)
     say(HOSTILE)
     assert capsys.readouterr() == (f"{SHOWN} to 1\n", f"{SHOWN}\n{SHOWN}\n")
-
-
-def test_what_is_measured_is_escaped(capsys, monkeypatch):
     monkeypatch.setattr("accord.pipeline.base.messages.LINE_EVERY", 0)
     meter(HOSTILE, 10)(1)
     assert SHOWN in capsys.readouterr().err

@@ -29,6 +29,8 @@ def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
     for word, answering in {"fille": "tiny", "1999": "closed", "blouguette": "guesser"}.items():
         shown = accord("lexicon", "show", word, "--lexicon", "closed,tiny,guesser")
         assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
+        rows = [line for line in shown.stdout.splitlines() if line.startswith("| tiny")]
+        assert len({*rows}) == len(rows), "a lexicon is shown once"
 
 
 def test_lexicons_are_separated_by_commas_with_or_without_blanks(accord):
@@ -47,28 +49,6 @@ def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
     assert "perplexity over 1e308" in text.stdout
     figures = loads(json.stderr, parse_constant=pytest.fail)
     assert figures["perplexity"] is None and figures["log_p"] < -1000
-
-
-def test_lexicon_show_shows_a_lexicon_once(accord):
-    shown = accord("lexicon", "show", "fille", "--lexicon", "tiny").stdout.splitlines()
-    rows = [line for line in shown if line.startswith("| tiny")]
-    assert rows
-    assert len(set(rows)) == len(rows)
-
-
-@pytest.mark.slow
-def test_lexicons_to_compare_may_be_paths(accord, tmp_path):
-    (tmp_path / "mine").mkdir()
-    table = "form\tlemma\tupos\tfeats\nfille\tfille\tNOUN\tGender=Fem\n"
-    (tmp_path / "mine" / "words.tsv").write_text(table, encoding="utf-8")
-    # A suite of one pair, as each is asked all of CLAMS where no other is named.
-    (tmp_path / "pair.txt").write_text("True\tla fille dort .\nFalse\tla fille dorment .\n")
-    done = accord(
-        *("lexicon", "compare", "tiny", "--lexicons", "tiny mine/words.tsv,closed"),
-        *("--set", "train.epochs=1", "--set", "analyse.suites=[pair.txt]"),
-    )
-    assert done.exit_code == 0, done.output
-    assert "| mine/words.tsv+closed |" in done.stdout
 
 
 def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
@@ -100,6 +80,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
         (["surprisal", "Il dort."], 1, "no file Il dort.; for a sentence itself there is `accord"),
         (["score", "lost.txt"], 1, "error: no file lost.txt\n"),
+        (["score", "Il dort.", "--model", "rnn"], 2, "--model rnn: a model is chosen of a run"),
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
     ],
 )
@@ -148,18 +129,6 @@ def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
-def test_quiet_prints_results_only(accord):
-    done = accord("--quiet", "run", "tiny", "--set", "train.epochs=1")
-    assert done.exit_code == 0, done.stderr
-    assert done.stderr == ""
-    assert "| ll-rnn |" in done.stdout
-    assert "report: runs/tiny/report/index.html" in done.stdout
-    listed = accord("run", "tiny", "--status", "--set", "train.epochs=1")
-    states = [line.split()[2] for line in listed.stdout.splitlines()]
-    assert len(states) == 17 and set(states) == {"done"}
-
-
 @pytest.mark.parametrize(
     ("options", "models"),
     [
@@ -175,10 +144,10 @@ def test_models_are_named_with_commas_or_one_by_one(accord, options, models):
 
 
 @pytest.mark.slow
-def test_some_models_are_run_under_another_name(accord, tmp_path):
+def test_some_models_are_run_under_another_name_and_quiet_prints_results_only(accord, tmp_path):
     chosen = ["tiny", "--models", "ll-rnn", "--name", "mine", "--set", "train.epochs=1"]
-    done = accord("run", *chosen)
-    assert done.exit_code == 0, done.output
+    done = accord("--quiet", "run", *chosen)
+    assert (done.exit_code, done.stderr) == (0, "")
     assert "| ll-rnn |" in done.stdout and "| rnn" not in done.stdout
     assert "report: runs/mine/report/index.html" in done.stdout
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"artefacts", "mine"}

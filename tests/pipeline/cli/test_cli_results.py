@@ -31,21 +31,13 @@ def test_audit_and_compare_print_tables_of_the_run(tiny_run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "options", "what"),
-    [("audit", [], "run"), ("compare", [], "trained model"), ("compare", ["--paper"], "run")],
+    ("command", "what"),
+    [(["audit"], "run"), (["compare"], "trained model"), (["compare", "--paper"], "run")],
 )
-def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, options, what):
-    done = accord(command, str(tmp_path), *options)
-    assert done.exit_code == 1
-    assert f"is no {what}: expected" in done.stderr
+def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, what):
+    done = accord(*command, str(tmp_path))
+    assert (done.exit_code, f"is no {what}: expected" in done.stderr) == (1, True)
     assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("command", ["score", "explain"])
-def test_a_model_is_chosen_of_a_run(command):
-    done = CliRunner().invoke(app, [command, "Le chat dort.", "--model", "rnn"])
-    assert done.exit_code == 2
-    assert "--model rnn: a model is chosen of a run; give --run FOLDER too" in done.stderr
 
 
 def test_a_wrong_model_or_protocol_is_refused_by_name(tiny_run):
