@@ -19,8 +19,7 @@ from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.model.find import BUNDLED
 
 if TYPE_CHECKING:
-    from accord.pipeline.correct.candidates import Prior
-    from accord.pipeline.correct.correct import Corrector
+    from accord.pipeline.correct.correct import Corrector, Prior
     from accord.pipeline.evaluation.suites import Pair
 
 SHOWN = 4  # reasons of a suggestion that are printed
@@ -208,7 +207,7 @@ def _plant(
 ) -> None:
     """Write a table of sentences and the same sentences with errors."""
     from accord.pipeline.ask.scorer import bundled
-    from accord.pipeline.correct.candidates import Candidates
+    from accord.pipeline.correct.correct import Candidates
     from accord.pipeline.correct.planted import plant
 
     if to.suffix != ".csv":
@@ -270,8 +269,7 @@ def correct(
         raise AccordError("expected a text to correct or --suite SUITE, one of the two")
     if tune and not suite:
         raise AccordError("--tune: expected --suite too")
-    from accord.pipeline.correct.candidates import Prior
-    from accord.pipeline.correct.correct import Corrector
+    from accord.pipeline.correct.correct import Corrector, Prior
 
     if suite:
         from accord.pipeline.evaluation.suites import read_suite

@@ -20,8 +20,17 @@ import pandas as pd
 from accord.errors import AccordError
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import track
-from accord.pipeline.correct.candidates import KINDS, SELDOM, Candidates, Change, Prior, changed
-from accord.pipeline.correct.correct import Corrector, Meant, Search
+from accord.pipeline.correct.correct import (
+    KINDS,
+    SELDOM,
+    Candidates,
+    Change,
+    Corrector,
+    Meant,
+    Prior,
+    Search,
+    changed,
+)
 from accord.pipeline.evaluation.suites import Pair, text_of, words_of
 
 AGREEMENT, HOMOPHONE, PARTICIPLE = "agreement", "homophone", "participle"

@@ -12,8 +12,7 @@ from accord.models.inference.torch_model import Backward
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.correct.candidates import Prior
-from accord.pipeline.correct.correct import Corrector
+from accord.pipeline.correct.correct import Corrector, Prior
 from accord.pipeline.model.find import one
 from accord.zoo.lattices import NBest, RankMeasures, Terms, Weights, read_nbest
 

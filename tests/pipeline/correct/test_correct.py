@@ -16,12 +16,17 @@ from accord.lexicon.homophones import Homophones, Spoken
 from accord.pipeline.ask.explain import SPELLED
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.cli.main import app
-from accord.pipeline.correct.candidates import DEFAULT, KINDS, Candidates, Change, Prior, changed
 from accord.pipeline.correct.correct import (
     AFTERWARDS,
+    DEFAULT,
+    KINDS,
+    Candidates,
+    Change,
     Corrector,
     Meant,
+    Prior,
     Search,
+    changed,
     corrected,
     corrections,
 )
