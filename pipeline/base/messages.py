@@ -72,41 +72,8 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
     if _level == "quiet":
         return lambda amount: None
     # A machine that only trains has no rich: it prints lines on a terminal too.
-    if sys.stderr.isatty() and find_spec("rich"):
-        return _bar(what, total)
-    pace = Pace(time.monotonic())
-    last, shown = pace.start, 0
-
-    def advance(amount: int) -> None:
-        nonlocal shown, last
-        now = time.monotonic()
-        pace.advance(amount, now)
-        if amount and now - last < LINE_EVERY:
-            return
-        if not amount and (last == pace.start or shown == pace.done):
-            return  # finished before the first line was due, or with the last
-        last, shown = now, pace.done
-        rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
-        echo(_line(what, pace.done, total, rate), error=True)
-
-    return advance
-
-
-def _bar(what: str, total: int | None) -> Callable[[int], None]:
-    """Return the function of a bar, which is drawn when the first work is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    name = TextColumn("  {task.description}", markup=False)
-    figures = TextColumn("{task.fields[figures]}")
-    columns = (name, BarColumn(24), figures) if total else (name, figures)
-    progress = Progress(
-        *columns,
-        console=Console(stderr=True),
-        auto_refresh=False,
-        redirect_stdout=sys.stdout.isatty(),  # results that go to a file must reach it
-    )
-    task = progress.add_task(printable(what), total=total, figures="")
+    is_bar = sys.stderr.isatty() and find_spec("rich") is not None
+    show, every = (_bar(what, total), DRAWN_EVERY) if is_bar else (_lines(what, total), LINE_EVERY)
     pace = Pace(time.monotonic())
     last = pace.start
 
@@ -114,21 +81,54 @@ def _bar(what: str, total: int | None) -> Callable[[int], None]:
         nonlocal last
         now = time.monotonic()
         pace.advance(amount, now)
-        if not pace.done or (amount and now - last < DRAWN_EVERY):
-            return
-        last = now
-        rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
-        progress.update(task, completed=pace.done, figures=_figures(pace.done, total, rate))
+        if pace.done and not (amount and now - last < every):
+            last = now
+            rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
+            show(pace.done, _figures(pace.done, total, rate), not amount)
+
+    return advance
+
+
+def _lines(what: str, total: int | None) -> Callable[[int, str, bool], None]:
+    """Return a function that prints a line, and a last one if there was another before it."""
+    shown = 0
+
+    def show(done: int, figures: str, is_last: bool) -> None:
+        nonlocal shown
+        if not is_last or shown not in (0, done):
+            shown = done
+            echo(f"  {what}: {figures}", error=True)
+
+    return show
+
+
+def _bar(what: str, total: int | None) -> Callable[[int, str, bool], None]:
+    """Return a function that draws a bar; the first call shows it, the last one ends it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    name = TextColumn("  {task.description}", markup=False)
+    amounts = TextColumn("{task.fields[figures]}")
+    progress = Progress(
+        *((name, BarColumn(24), amounts) if total else (name, amounts)),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        redirect_stdout=sys.stdout.isatty(),  # results that go to a file must reach it
+    )
+    task = progress.add_task(printable(what), total=total, figures="")
+
+    def show(done: int, figures: str, is_last: bool) -> None:
+        progress.update(task, completed=done, figures=figures)
         if progress.live.is_started:
             progress.refresh()
         else:
             atexit.register(progress.stop)  # after an error too: the cursor is hidden until then
             progress.start()
-        if not amount:
+        if is_last:
             progress.stop()
             atexit.unregister(progress.stop)
 
-    return advance
+    return show
 
 
 class Pace:
@@ -148,10 +148,6 @@ class Pace:
         done, since = self.first or (0, self.start)
         seconds = now - since
         return (self.done - done) / seconds if seconds >= SETTLED and self.done > done else None
-
-
-def _line(what: str, done: int, total: int | None, rate: float | None) -> str:
-    return f"  {what}: {_figures(done, total, rate)}"
 
 
 def _figures(done: int, total: int | None, rate: float | None) -> str:
