@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from accord.pipeline.correct.correct import Corrector, Prior
     from accord.pipeline.evaluation.suites import Pair
 
+Split = Annotated[
+    str | None, typer.Option(help="Part of the corpus to use, such as test; by default all of it.")
+]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
+]
 SHOWN = 4  # reasons of a suggestion that are printed
 
 
@@ -163,13 +169,8 @@ def make(
             "or that agree otherwise. The bundled model then knows the forms.",
         ),
     ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(help="Part of the corpus to use, such as test; by default all of it."),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
-    ] = None,
+    split: Split = None,
+    limit: Limit = None,
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Use every Nth sentence of the corpus.")
     ] = 1,
