@@ -29,7 +29,7 @@ def output(
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     sizes = outputs.SIZES if words is None else words
-    if small := [each for each in sizes if each < outputs.SMALLEST]:
+    if small := [size for size in sizes if size < outputs.SMALLEST]:
         raise SystemExit(f"--words {small[0]:,}: expected at least {outputs.SMALLEST:,}")
     rows = []
     for row in outputs.table(device, precision, sizes, batch=batch, rounds=rounds):
@@ -44,16 +44,16 @@ def output(
         outputs.draw(rows, figure)
 
 
-def step(before: Path | None, shape: str, device: str, rounds: int) -> None:
+def step(other: Path | None, shape: str, device: str, rounds: int) -> None:
     """Measure a training step, in turn with that of another checkout."""
     from benchmarks.training_step import measure_in_turn
 
-    checkouts = {"before": before, "now": HERE} if before else {"now": HERE}
-    found = measure_in_turn(checkouts, shape, device, rounds)
+    checkouts = {"before": other, "now": HERE} if other else {"now": HERE}
+    seconds = measure_in_turn(checkouts, shape, device, rounds)
     for label in checkouts:
-        print(f"{label:>8} {1e3 * median(each[label] for each in found):8.2f} ms a step")
-    if before:
-        ratio = median(each["before"] / each["now"] for each in found)
+        print(f"{label:>8} {1e3 * median(turn[label] for turn in seconds):8.2f} ms a step")
+    if other:
+        ratio = median(turn["before"] / turn["now"] for turn in seconds)
         print(f"{ratio:8.2f} times as fast")
 
 
@@ -68,16 +68,14 @@ def scale(words: int, shards: int, workers: list[int], scratch: Path | None) -> 
         data = Path(folder, "data")
         data.mkdir()
         cut(words, data)
-        for found in measure(ways, data, Path(folder)):
-            if isinstance(found, StageCost):
-                print(
-                    f"{found.way:>10} {found.stage:>10} {found.seconds:8.1f} s {found.cpu:8.1f} s "
-                    f"of CPU {words / found.cpu:11,.0f} words per CPU second "
-                    f"{found.mebibytes:7,.0f} MiB",
-                    flush=True,
+        for result in measure(ways, data, Path(folder)):
+            if isinstance(result, StageCost):
+                way, stage, seconds, cpu, mebibytes = result
+                result = (
+                    f"{way:>10} {stage:>10} {seconds:8.1f} s {cpu:8.1f} s of CPU "
+                    f"{words / cpu:11,.0f} words per CPU second {mebibytes:7,.0f} MiB"
                 )
-            else:
-                print(found, flush=True)
+            print(result, flush=True)
 
 
 def page(run: list[Path], sentences: int) -> None:
@@ -98,11 +96,11 @@ def page(run: list[Path], sentences: int) -> None:
     )
 
 
-def layout(before: Path, after: Path) -> None:
+def layout(old: Path, new: Path) -> None:
     """Count lines, files and commands of two checkouts, and the files that three paths touch."""
     from benchmarks.layout import table
 
-    print(table(before, after))
+    print(table(old, new))
 
 
 def mutate(only: str) -> None:
@@ -129,7 +127,7 @@ def inference(sentences: int, corpora: list[str]) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Every command with its options."""
+    """Return the parser of all commands and their options."""
     whole = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure speed, memory and shape on this machine."
     )
@@ -140,8 +138,8 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(function=function)
         return added.add_argument
 
-    def rounds(option: Callable[..., argparse.Action], default: int, of: str) -> None:
-        option("--rounds", type=int, default=default, help=f"{of} (default: {default})")
+    def rounds(option: Callable[..., argparse.Action], default: int, help: str) -> None:
+        option("--rounds", type=int, default=default, help=f"{help} (default: {default})")
 
     option = command("output", output)
     option("--device", choices=["cpu", "cuda"], help="default: cuda where there is one")
@@ -153,7 +151,7 @@ def parser() -> argparse.ArgumentParser:
     option("--figure", type=Path, help="file to write the figure to")
 
     option = command("step", step)
-    option("--before", type=Path, help="another checkout, measured in turn")
+    option("--before", dest="other", type=Path, help="another checkout, measured in turn")
     option("--shape", choices=["default", "strong", "meaning"], default="default", help="preset")
     option("--device", choices=["cpu", "cuda"], default="cpu")
     rounds(option, 100, "turns measured of each")
@@ -174,8 +172,8 @@ def parser() -> argparse.ArgumentParser:
     option("--corpus", dest="corpora", action="append", default=[], help="can be repeated")
 
     option = command("layout", layout)
-    option("before", type=Path, help="a checkout")
-    option("after", type=Path, nargs="?", default=HERE, help="another; default: this one")
+    option("old", type=Path, help="a checkout")
+    option("new", type=Path, nargs="?", default=HERE, help="another; default: this one")
 
     option = command("mutate", mutate)
     option("--only", default="", metavar="TEXT", help="files whose names have it, such as models/")
@@ -183,8 +181,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    given = vars(parser().parse_args())
-    given.pop("function")(**given)
+    arguments = vars(parser().parse_args())
+    arguments.pop("function")(**arguments)
 
 
 if __name__ == "__main__":

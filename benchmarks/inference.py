@@ -22,7 +22,7 @@ from accord.pipeline.model.network import load_inference
 
 CORPORA = ("ud-french-1.4", "ud-french-sequoia")
 ODD = ["zyglotron", "3x", "***", "Ωμέγα", "IBM", "l'", "12e", "œufs", ".", "schtroumpfer"]
-CLOSE = 1e-4  # nats: by so much numpy and torch may differ, so that words closer may change ranks
+CLOSE = 1e-4  # nats by which numpy and torch may differ: closer words may change ranks
 EXPLAINED = 200  # sentences of which every term is compared
 TIMED = 300  # sentences that are scored against the clock
 ROUNDS = 3  # times that each is, in turn
@@ -33,21 +33,21 @@ COMMANDS = {
 
 
 def texts(corpora: Sequence[str], count: int) -> list[list[str]]:
-    """Sentences of some corpora in equal shares, and a tenth of odd words in random order."""
+    """Read sentences of some corpora in equal shares; a tenth are odd words in random order."""
     draws = np.random.default_rng(1)
     odd = [[str(word) for word in draws.choice(ODD, 12)] for _ in range(count // 10)]
     share = -(-(count - len(odd)) // len(corpora))
-    read = (islice(read_words(each, folder=folder_of), share) for each in corpora)
-    return [*odd, *(list(words) for each in read for _, words in each)][:count]
+    parts = (islice(read_words(name, folder=folder_of), share) for name in corpora)
+    return [*odd, *(list(words) for part in parts for _, words in part)][:count]
 
 
 def both(scorer: Scorer) -> dict[str, InferenceModel]:
-    """The model of a scorer by numpy, as it answers, and the same weights by torch."""
+    """Return the model of a scorer by numpy, as it answers, and the same weights by torch."""
     return {"numpy": scorer.model, "torch": load_inference(scorer.parts)}
 
 
 def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
-    """How far log p, ranks and explanations of numpy and torch differ.
+    """Yield how far log p, ranks and explanations of numpy and torch differ.
 
     Words are tied if they are no further apart than the two may differ.
     """
@@ -56,23 +56,24 @@ def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
     models = both(scorer)
     nothing = WordValues.none(len(scorer.vocabulary.forms))
     unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
-    asked = [NextWord(each, nothing, unknown) for each in models.values()]
+    readers = [NextWord(model, nothing, unknown) for model in models.values()]
     spelled = spelled_text(scorer.spelling, text)
     most, same, tied = 0.0, 0, 0
-    for (at, ours), (_, theirs) in zip(*(each.distributions(batch) for each in asked), strict=True):
-        words = batch.ids[at]
+    distributions = (reader.distributions(batch) for reader in readers)
+    for (positions, ours), (_, theirs) in zip(*distributions, strict=True):
+        words = batch.ids[positions]
         is_unknown = np.isin(words, unknown)
-        log_p, own, ranks = [], [], []
-        for each, scored in zip(asked, (ours, theirs), strict=True):
-            beside = each.log_prob_of(scored, with_others(words, unknown))
-            log_p.append(with_spelling(beside, spelled[at], is_unknown))
-            own.append(beside[:, 0])
-            ranks.append(each.likelier(scored, own[-1] + TIE))
+        log_p, unspelled, ranks = [], [], []
+        for reader, scored in zip(readers, (ours, theirs), strict=True):
+            with_unknown = reader.log_prob_of(scored, with_others(words, unknown))
+            log_p.append(with_spelling(with_unknown, spelled[positions], is_unknown))
+            unspelled.append(with_unknown[:, 0])
+            ranks.append(reader.likelier(scored, unspelled[-1] + TIE))
         most = max(most, float(np.abs(log_p[0] - log_p[1]).max()))
         other = np.flatnonzero(ranks[0] != ranks[1])
         same += len(words) - len(other)
-        bounds = (own[1][other] + sign * 2 * CLOSE for sign in (1, -1))
-        least, greatest = (asked[1].likelier(theirs[other], each) for each in bounds)
+        bounds = (unspelled[1][other] + sign * 2 * CLOSE for sign in (1, -1))
+        least, greatest = (readers[1].likelier(theirs[other], bound) for bound in bounds)
         tied += int(((least <= ranks[0][other]) & (ranks[0][other] <= greatest)).sum())
     yield "sentences", float(len(batch.lengths))
     yield "words and ends", float(len(batch.ids))
@@ -83,22 +84,22 @@ def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
 
 
 def _terms(models: dict[str, InferenceModel], batch: Sentences) -> Iterator[tuple[str, float]]:
-    """The largest differences of the terms of log p, which an explanation shows."""
+    """Yield the largest differences of the terms of log p, which an explanation shows."""
     most = dict.fromkeys(("background", "log Z", "weight of a feature"), 0.0)
-    for ours, theirs in zip(*(each.states(batch) for each in models.values()), strict=True):
-        words = batch.ids[ours.positions][:, None]
-        found, expected = (
-            each.terms(states.h, words, states.context)[: len(most)]
-            for each, states in zip(models.values(), (ours, theirs), strict=True)
+    for pair in zip(*(model.states(batch) for model in models.values()), strict=True):
+        words = batch.ids[pair[0].positions][:, None]
+        terms = (
+            model.terms(states.h, words, states.context)[: len(most)]
+            for model, states in zip(models.values(), pair, strict=True)
         )
-        for name, one, other in zip(most, found, expected, strict=True):
+        for name, one, other in zip(most, *terms, strict=True):
             most[name] = max(most[name], float(np.abs(one - other).max()))
     for name, value in most.items():
         yield f"largest difference of {name}, nats", value
 
 
 def speeds(sentences: Sequence[list[str]], threads: Sequence[int]) -> Iterator[tuple[str, float]]:
-    """Words a second in batches; for each number of threads in a process of its own."""
+    """Yield words a second in batches; each number of threads has a process of its own."""
     program = "import sys; from benchmarks.inference import time_both; time_both(sys.stdin)"
     written = "\n".join(" ".join(words) for words in sentences[-TIMED:])
     for number in threads:
@@ -122,20 +123,20 @@ def time_both(lines: Iterator[str]) -> None:
     scorer = load()
     batch, _ = scorer.encoded([scorer.cased(line.split()) for line in lines])
     models = both(scorer)
-    found: dict[str, list[float]] = {name: [] for name in models}
+    rates: dict[str, list[float]] = {name: [] for name in models}
     for model in models.values():
         model.score(batch.part(0, 20))
     for _ in range(ROUNDS):
         for name, model in models.items():
             start = time.perf_counter()
             model.score(batch)
-            found[name].append(len(batch.ids) / (time.perf_counter() - start))
-    for name, values in found.items():
+            rates[name].append(len(batch.ids) / (time.perf_counter() - start))
+    for name, values in rates.items():
         print(name, median(values))
 
 
 def starts() -> Iterator[tuple[str, float, float]]:
-    """User seconds and peak memory in MB of commands, each in a process of its own."""
+    """Yield user seconds and peak memory in MB of commands, each in a process of its own."""
     for name, command in COMMANDS.items():
         program = [sys.executable, "-m", "accord.pipeline.cli.main", *command]
         measured = (

@@ -159,9 +159,9 @@ PATHS: dict[str, Callable[[Path, Trace], None]] = {
 }
 
 
-def table(before: Path, after: Path) -> str:
+def table(old_root: Path, new_root: Path) -> str:
     """Write the figures of two checkouts and their difference, in Markdown."""
-    old, new = figures(before.resolve()), figures(after.resolve())
+    old, new = figures(old_root.resolve()), figures(new_root.resolve())
     rows = ["| | before | after | |", "| --- | ---: | ---: | ---: |"]
     for name, count in new.items():
         change = f"{100 * (count / old[name] - 1):+.0f} %" if old[name] else ""

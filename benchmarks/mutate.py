@@ -1,8 +1,7 @@
-"""Whether the tests notice mistakes: fifty small ones are made in the core, one by one.
+"""Make fifty small mistakes in the core, one by one, and see whether the tests notice.
 
 Each is made in a copy of the checkout, and the tests of its module are run there until one fails. A
-mutation that no test notices has survived. What the tests of the copy cache is cached beside it, so
-that a mistake is never found there later.
+mutation that no test notices has survived. The tests of the copy have a cache of their own.
 """
 
 import compileall
@@ -33,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 def tried(chosen: Sequence[Mutation]) -> Iterator[Outcome]:
-    """Make each mistake by itself. A test that fails without it too notices nothing: an error."""
+    """Make each mistake by itself; a test that also fails without it is an error."""
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         shutil.copytree(HERE, copy, symlinks=True, ignore=LEFT_OUT)
@@ -43,26 +42,30 @@ def tried(chosen: Sequence[Mutation]) -> Iterator[Outcome]:
         compileall.compile_dir(copy, quiet=2, invalidation_mode=by_content)
         for mutation in chosen:
             line, path, began = mutation.line(copy), copy / mutation.file, time.monotonic()
-            right = path.read_text(encoding="utf-8")
-            path.write_text(right.replace(mutation.before, mutation.after), encoding="utf-8")
-            killed_by = first_failure(copy, [f"tests/{each}" for each in TESTS[mutation.file]])
-            path.write_text(right, encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace(mutation.right, mutation.wrong), encoding="utf-8")
+            killed_by = first_failure(copy, [f"tests/{name}" for name in TESTS[mutation.file]])
+            path.write_text(text, encoding="utf-8")
             if killed_by and first_failure(copy, [killed_by]):
                 raise RuntimeError(f"expected {killed_by} to pass without a mutation; it fails")
             yield Outcome(mutation, line, killed_by, time.monotonic() - began)
 
 
 def first_failure(copy: Path, tests: Sequence[str]) -> str | None:
-    """The first of some tests that fails in a copy of the checkout."""
+    """Return the first of some tests that fails in a copy of the checkout."""
     with TemporaryDirectory() as scratch:
-        ours = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "XDG_CACHE_HOME": scratch}
+        environment = {
+            "PYTHONPATH": str(copy),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "XDG_CACHE_HOME": scratch,
+        }
         options = ["-q", "-x", "-p", "no:cacheprovider", f"--basetemp={scratch}/tests"]
         command = [sys.executable, "-m", "pytest", *options, *tests]
         try:
             done = subprocess.run(
                 command,
                 cwd=copy,
-                env=os.environ | ours,
+                env=os.environ | environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -72,10 +75,10 @@ def first_failure(copy: Path, tests: Sequence[str]) -> str | None:
             raise RuntimeError(f"{' '.join(command)} took more than {LONGEST} s") from None
     if done.returncode == PASSED:
         return None
-    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    if done.returncode not in (FAILED, BROKEN) or not found:
+    failure = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    if done.returncode not in (FAILED, BROKEN) or not failure:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}")
-    return found[1]
+    return failure[1]
 
 
 def report(only: str) -> list[Outcome]:
@@ -83,7 +86,7 @@ def report(only: str) -> list[Outcome]:
     survivors = []
     for outcome in tried([mutation for mutation in MUTATIONS if only in mutation.file]):
         mutation, line, killed_by, seconds = outcome
-        told = f"killed by {killed_by}" if killed_by else "SURVIVED"
-        print(f"{mutation.file}:{line}: {mutation.mistake}: {told} ({seconds:.0f} s)", flush=True)
+        fate = f"killed by {killed_by}" if killed_by else "SURVIVED"
+        print(f"{mutation.file}:{line}: {mutation.mistake}: {fate} ({seconds:.0f} s)", flush=True)
         survivors += [] if killed_by else [outcome]
     return survivors

@@ -87,15 +87,15 @@ TESTS = {
 class Mutation(NamedTuple):
     file: str
     mistake: str
-    before: str  # stands in the file once
-    after: str
+    right: str  # occurs once in the file
+    wrong: str
 
     def line(self, root: Path = HERE) -> int:
-        """Where it is made; an error if its text is not there, or there twice."""
+        """Return its line; the right text must occur once."""
         text = (root / self.file).read_text(encoding="utf-8")
-        if (count := text.count(self.before)) != 1:
-            raise ValueError(f"{self.file}: expected {self.before!r} once, found it {count} times")
-        return 1 + text[: text.index(self.before)].count("\n")
+        if (count := text.count(self.right)) != 1:
+            raise ValueError(f"{self.file}: expected {self.right!r} once, found it {count} times")
+        return 1 + text[: text.index(self.right)].count("\n")
 
 
 # By file: what is wrong, the text that is right, the text that is wrong.
@@ -333,4 +333,4 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
 }
-MUTATIONS = [Mutation(file, *each) for file, several in MISTAKES.items() for each in several]
+MUTATIONS = [Mutation(file, *row) for file, rows in MISTAKES.items() for row in rows]

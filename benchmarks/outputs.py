@@ -1,4 +1,4 @@
-"""What a training step costs with each output layer, side by side, and what the design promises.
+"""The cost of a training step with each output layer, beside the promises of the design.
 
 The vocabulary is made here and shaped like that of French, so that no corpus is needed; torch,
 numpy and safetensors are enough.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import torch
@@ -42,11 +42,11 @@ Meaning = Literal["no meaning", "classes", "vectors"]
 
 @cache
 def vocabulary(words: int, meaning: Meaning = "no meaning") -> tuple[Features, np.ndarray]:
-    """Φ with FREQUENT + BUNDLES signatures, and b by Zipf's law: word number r has 1/(r + 1).
+    """Make Φ with FREQUENT + BUNDLES signatures, and b by Zipf's law: word r has 1/(r + 1).
 
-    Every word has one bundle of two to eight morphological features, few bundles having most of
-    the words; the FREQUENT first words have their identity besides. What words mean makes more
-    signatures: the commoner words have a vector each, or the class of that vector as a feature.
+    Every word has a bundle of two to eight morphological features, and few bundles have most of the
+    words. The first FREQUENT words also have their identity. Meaning makes more signatures: the
+    commoner words have a vector each, or the class of that vector as a feature.
     """
     generator = np.random.default_rng(0)
     bundles = _bundles(generator)
@@ -85,7 +85,7 @@ def _meaning(features: Features, meaning: Meaning, generator: np.random.Generato
 
 
 def _bundles(generator: np.random.Generator) -> np.ndarray:
-    """Different sets of morphological features, as truth values (BUNDLES × MORPHOLOGY)."""
+    """Draw different sets of morphological features (BUNDLES × MORPHOLOGY, truth values)."""
     different: dict[tuple, None] = {}
     while len(different) < BUNDLES:
         chosen = generator.choice(MORPHOLOGY, size=generator.integers(2, 9), replace=False)
@@ -93,43 +93,40 @@ def _bundles(generator: np.random.Generator) -> np.ndarray:
     return np.array(list(different))
 
 
-class StepMemory(Protocol):
-    def step(self) -> float: ...
-
-
-Begin = Callable[[], StepMemory]  # makes the training, perhaps in another process
+Begin = Callable[[], "Training"]  # makes the training, perhaps in another process
 
 
 def peak_bytes(begin: Begin, device: str) -> int:
+    """Return the most memory that a step needs."""
     return _on_gpu(begin) if device == "cuda" else _on_cpu(begin)
 
 
 def _on_gpu(begin: Begin) -> int:
-    before = torch.cuda.memory_allocated()
+    base = torch.cuda.memory_allocated()
     training = begin()
     training.step()  # in which the optimiser makes its state
     torch.cuda.reset_peak_memory_stats()
     training.step()
-    return torch.cuda.max_memory_allocated() - before
+    return torch.cuda.max_memory_allocated() - base
 
 
 def _on_cpu(begin: Begin) -> int:
-    """Of a process of its own: the memory of this one is what other steps left."""
+    """Measure in a process of its own, where no other step has left memory."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
         return fresh.submit(_of_this_process, begin).result()
 
 
 def _of_this_process(begin: Begin) -> int:
-    before = _resident("VmRSS")
+    base = _resident("VmRSS")
     training = begin()
     training.step()
     Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
     training.step()
-    return _resident("VmHWM") - before
+    return _resident("VmHWM") - base
 
 
 def _resident(field: str) -> int:
-    """Bytes of memory that this process holds (VmRSS) or held at most (VmHWM), by Linux."""
+    """Return the bytes that this process holds (VmRSS) or held at most (VmHWM), by Linux."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
@@ -182,7 +179,7 @@ class BenchSetting:
         return {CLASSES: "classes", VECTORS: "vectors"}.get(self.output, "no meaning")
 
     def fits(self) -> bool:
-        """Whether there is memory for the logits over words of those outputs that form them."""
+        """Return whether the logits over words fit in memory, for outputs that form them."""
         logits = {"softmax": 1.0, DOCUMENTED: 0.5}.get(self.output, 0.0)
         numbers = 3 * logits * self.batch * LENGTH + 4 * SIZE  # with gradients and moments
         if self.device == "cpu":
@@ -219,7 +216,7 @@ class Training:
         self.text = torch.from_numpy(text).to(setting.device)
 
     def step(self) -> float:
-        """The seconds of one step, from words to changed weights."""
+        """Return the seconds of one step, from words to changed weights."""
         start = self._now()
         self.optimiser.zero_grad()
         self.loss().backward()
@@ -240,7 +237,7 @@ class Training:
 
 
 def measure(settings: Sequence[BenchSetting], rounds: int) -> list[OutputCost]:
-    """A step of each in turn, round after round, so that all meet the machine's moods alike."""
+    """Measure a step of each in turn, round after round, so that the machine's load is alike."""
     peaks = [peak_bytes(partial(Training, setting), setting.device) for setting in settings]
     trainings = [Training(setting) for setting in settings]
     for training in trainings * 2:  # to warm up
@@ -279,7 +276,7 @@ class Verdict:
 
 
 def verdicts(costs: Sequence[OutputCost]) -> list[Verdict]:
-    """What the design promises, as measured, of the costs at hand. They are of one device."""
+    """Compare costs of one device with the promises of the design."""
     cost = {(cost.setting.output, cost.setting.words): cost for cost in costs}
     memory = cost[MANY].peak_bytes / cost[FEW].peak_bytes
     return [
@@ -293,7 +290,7 @@ def verdicts(costs: Sequence[OutputCost]) -> list[Verdict]:
 
 
 def _times(above: OutputCost, below: OutputCost) -> float:
-    """How many times longer a step takes, by the median of the rounds."""
+    """Return how many times longer a step takes: the median over rounds."""
     pairs = zip(above.seconds, below.seconds, strict=True)
     return statistics.median(one / other for one, other in pairs)
 
@@ -313,7 +310,7 @@ def table(
     batch: int = 32,
     rounds: int = 10,
 ) -> Iterator[dict]:
-    """A row for each cost, as soon as it is measured."""
+    """Yield a row for each cost, as soon as it is measured."""
     for precision in precisions:
         yield from map(_row, _costs(device, precision, sizes, batch, rounds))
 
@@ -321,7 +318,7 @@ def table(
 def _costs(
     device: str, precision: str, sizes: Sequence[int], batch: int, rounds: int
 ) -> Iterator[OutputCost]:
-    """The costs that the verdicts compare, all in turn, and those at each size of the vocabulary.
+    """Yield the costs that the verdicts compare, then those at each size of the vocabulary.
 
     The verdicts are printed as soon as they are known: the large vocabularies take long.
     """
@@ -360,7 +357,7 @@ def save(rows: Sequence[dict], path: Path) -> None:
 
 
 def draw(rows: Sequence[dict], path: Path) -> None:
-    """Milliseconds of a training step against the number of words, for each output layer."""
+    """Draw milliseconds of a training step against the number of words, by output layer."""
     # Here, because a machine that only measures may lack matplotlib.
     from matplotlib import rc_context
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""How long the page takes: to be there, to answer at first, and for each sentence."""
+"""The time until the page is there, until its first answer, and for each sentence."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ class Served(NamedTuple):
 
     process: int
     address: str  # host and port
-    model: str  # that is asked at first
+    model: str  # the first one
 
 
 class Waits(NamedTuple):
@@ -29,21 +29,22 @@ class Waits(NamedTuple):
 
 
 def measure_waits(runs: Sequence[Path], sentences: Sequence[str]) -> Waits:
-    """Start the page as a person does and type sentences into it, as the browser asks them."""
+    """Start the page as a person does, and send the requests of a browser."""
     start = time.perf_counter()
     with served(runs) as page:
         at_page = time.perf_counter() - start
         connection = http.client.HTTPConnection(page.address)
-        asked = [{"ask": "read", "model": page.model, "text": text} for text in ("", *sentences)]
-        first, *waits = [_seconds(connection, question) for question in asked]
+        texts = ("", *sentences)
+        questions = [{"ask": "read", "model": page.model, "text": text} for text in texts]
+        first, *waits = [_seconds(connection, question) for question in questions]
         return Waits(at_page, at_page + first, waits)
 
 
 @contextmanager
 def served(runs: Sequence[Path]) -> Iterator[Served]:
-    """The page of some runs, as `accord page` serves it, until it is left."""
-    asked = [part for run in runs for part in ("--run", str(run))]
-    command = [sys.executable, "-m", "accord.pipeline.cli.main", "page", "--port", "0", *asked]
+    """Serve the page of some runs by `accord page`."""
+    options = [part for run in runs for part in ("--run", str(run))]
+    command = [sys.executable, "-m", "accord.pipeline.cli.main", "page", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             address = urlsplit(server.stdout.readline().split(" ")[0]).netloc
@@ -58,7 +59,7 @@ def served(runs: Sequence[Path]) -> Iterator[Served]:
 def send(
     connection: http.client.HTTPConnection, method: str, path: str, question: Any = None
 ) -> bytes:
-    """An answer, be it that a question is refused."""
+    """Return the answer, which may be an error."""
     body = None if question is None else json.dumps(question)
     connection.request(method, path, body, JSON)
     return connection.getresponse().read()
@@ -73,6 +74,6 @@ def _seconds(connection: http.client.HTTPConnection, question: Any) -> float:
 
 
 def _models(page: str) -> list[str]:
-    """The models that a page names."""
+    """Return the models of a page."""
     _, _, rest = page.partition('id="given">')
     return json.loads(rest.partition("</script>")[0])["models"]

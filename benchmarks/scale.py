@@ -1,4 +1,4 @@
-"""What preparing real text costs, at once and in shards.
+"""The cost of preparing real text, at once and in shards.
 
 Each stage runs in a process of its own. The operating system reports its CPU seconds, those of its
 workers included, and the largest peak among these processes.
@@ -25,7 +25,7 @@ HELD_OUT = 300  # sentences of validation and of test, so that a text of any siz
 
 
 class StageCost(NamedTuple):
-    """What a stage took."""
+    """The time and memory of a stage."""
 
     way: str
     stage: str
@@ -40,10 +40,10 @@ def cut(words: int, folder: Path) -> None:
     All other data is linked.
     """
     for data in reversed(data_folders()):
-        for each in data.iterdir() if data.is_dir() else ():
-            if each.name not in SOURCES:
-                (folder / each.name).unlink(missing_ok=True)
-                (folder / each.name).symlink_to(each.resolve())
+        for path in data.iterdir() if data.is_dir() else ():
+            if path.name not in SOURCES:
+                (folder / path.name).unlink(missing_ok=True)
+                (folder / path.name).symlink_to(path.resolve())
     for source, key in SOURCES.items():
         [name] = CORPORA[source].files
         (folder / source).mkdir()
@@ -76,8 +76,8 @@ def measure(
     made = {}
     for way, options in ways.items():
         for stage in STAGES:
-            given = [*changes, "--models", "ll-rnn", "--runs", folder / way, "--until", stage]
-            cost = run_measured([*command, *given, *options], ACCORD_DATA=str(data))
+            chosen = [*changes, "--models", "ll-rnn", "--runs", folder / way, "--until", stage]
+            cost = run_measured([*command, *chosen, *options], ACCORD_DATA=str(data))
             yield StageCost(way, stage, *cost)
         made[way] = hashes_of(folder / way / ARTEFACTS)
         first = next(iter(made))
@@ -86,7 +86,7 @@ def measure(
 
 
 def run_measured(command: Sequence[object], **environment: str) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and the peak in MiB of a command that must succeed."""
+    """Run a command that must succeed; return its seconds, CPU seconds and peak in MiB."""
     start = time.monotonic()
     process = subprocess.Popen([*map(str, command)], env={**os.environ, **environment})
     _, status, usage = os.wait4(process.pid, 0)

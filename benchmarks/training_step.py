@@ -1,9 +1,8 @@
-"""What a training step costs, from the batch to the changed weights.
+"""The cost of a training step, from the batch to the changed weights.
 
-Of two checkouts in turn: the same model is trained with the code of another checkout too, and they
-step in turn, so that both meet the machine's moods alike. Seconds of the CPU are counted, which
-others on the machine hardly change. On a GPU it is seconds of the clock, of many steps at a time:
-there a training asks for a step while the one before is computed.
+The same model is trained with the code of two checkouts, which step in turn, so that the load of
+the machine is the same for both. CPU seconds are counted, which other processes hardly change. On a
+GPU the clock measures many steps at a time, as steps are queued there.
 """
 
 import os
@@ -30,13 +29,12 @@ AT_ONCE = {"cpu": 1, "cuda": 25}  # steps in a turn
 WARM_UP = {"cpu": 5, "cuda": 20}  # turns not measured; meanwhile steps of a GPU are recorded
 WORDS = {"cpu": 60_000, "cuda": 600_000}  # of the text: few turns meet the end of an epoch
 VALID = 20  # sentences, which are not read while steps are measured
-PRESETS = ("default", "strong", "meaning")  # whose shapes there are
 
 
 def shape(name: str, device: str):
-    """The recipe of a preset's LL-RNN, the words that it knows, and the order of its n-grams.
+    """Return the recipe of a preset's LL-RNN, its vocabulary, and the order of its n-grams.
 
-    The words of `meaning` have classes of word vectors besides: ten times as many signatures.
+    The words of `meaning` also have classes of word vectors: ten times as many signatures.
     """
     if name == "default":
         sizes = {"embedding": 96, "hidden": 96, "layers": 1, "batch": 20, "bptt": 30}
@@ -51,7 +49,7 @@ def shape(name: str, device: str):
 
 
 def text_of(mass: np.ndarray, words: int):
-    """Sentences of about twenty words drawn from b, END among them."""
+    """Draw sentences of about twenty words from b, END among them."""
     generator = np.random.default_rng(1)
     lengths = generator.integers(5, 35, size=words // 20)
     ids = generator.choice(len(mass), size=lengths.sum(), p=mass / mass.sum())
@@ -60,7 +58,7 @@ def text_of(mass: np.ndarray, words: int):
 
 
 def train_in_turn(name: str, device: str) -> None:
-    """Train without an end; after a turn write what a step cost, and wait for a line to go on."""
+    """Train without an end; after each turn print the cost of a step, and wait for a line."""
     clock = time.perf_counter if device == "cuda" else time.process_time
     start, steps = 0.0, 0
 
@@ -73,7 +71,7 @@ def train_in_turn(name: str, device: str) -> None:
             torch.cuda.synchronize()
         print((clock() - start) / AT_ONCE[device], flush=True)
         if not sys.stdin.readline():
-            os._exit(0)  # nobody asks any more
+            os._exit(0)  # the reader has ended
         start = clock()
 
     _train(name, device, on_step)
@@ -95,7 +93,7 @@ def _train(name: str, device: str, on_step: Callable[[int], None]) -> None:
 
 
 class Stepper:
-    """A training that steps when asked."""
+    """A training that takes a turn on request."""
 
     def __init__(self, checkout: Path, name: str, device: str):
         self.process = subprocess.Popen(
@@ -105,12 +103,12 @@ class Stepper:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.process.stdout.readline()  # it has taken its first turn unasked
+        self.process.stdout.readline()  # of the first turn, which it takes at once
         for _ in range(WARM_UP[device]):
             self.seconds()
 
     def seconds(self) -> float:
-        """Of a step, in one more turn, while nobody else has theirs."""
+        """Return the seconds of a step in one more turn."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
@@ -123,12 +121,12 @@ class Stepper:
 def measure_in_turn(
     checkouts: Mapping[str, Path], name: str, device: str, rounds: int
 ) -> list[dict[str, float]]:
-    """Seconds of a step of each checkout, by its label, round after round."""
+    """Return the seconds of a step of each checkout by its label, for every round."""
     steppers = {label: Stepper(path, name, device) for label, path in checkouts.items()}
-    found = [{label: each.seconds() for label, each in steppers.items()} for _ in range(rounds)]
+    turns = [{label: one.seconds() for label, one in steppers.items()} for _ in range(rounds)]
     for stepper in steppers.values():
         stepper.stop()
-    return found
+    return turns
 
 
 if __name__ == "__main__":

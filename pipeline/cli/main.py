@@ -115,13 +115,6 @@ class Accord(Group):
     def __init__(self, **settings):
         super().__init__(**settings | {"commands": COMMANDS})
 
-    def get_params(self, ctx):
-        """Leave the completion of shells out of the help, which is then one screen."""
-        params = super().get_params(ctx)
-        for param in params:
-            param.hidden = getattr(param, "hidden", False) or "completion" in (param.name or "")
-        return params
-
     def list_commands(self, ctx):
         return [*super().list_commands(ctx), *_from_outside()]
 
@@ -150,6 +143,7 @@ app = typer.Typer(
     cls=Accord,
     help="Train language models that know French morphology, compare them, and question them.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -9,11 +9,11 @@ from benchmarks.mutate import first_failure
 from benchmarks.mutations import HERE, MUTATIONS, TESTS, Mutation
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: f"{each.file}: {each.mistake}")
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda it: f"{it.file}: {it.mistake}")
 def test_a_mutation_changes_what_stands_once_in_its_file(mutation):
     assert mutation.line() > 0
     text = (HERE / mutation.file).read_text(encoding="utf-8")
-    changed = ast.dump(ast.parse(text.replace(mutation.before, mutation.after)))
+    changed = ast.dump(ast.parse(text.replace(mutation.right, mutation.wrong)))
     assert changed != ast.dump(ast.parse(text))
 
 

@@ -10,12 +10,10 @@ from accord.pipeline.cli.main import app
 TEXT = "la petite fille mange une pomme"
 COMMANDS = {
     "table.csv": ["surprisal", "{stimuli}", "--to", "{file}", "--column", "sentence"],
-    "table.tsv": ["surprisal", "{stimuli}", "--to", "{file}", "--column", "sentence"],
     "table.parquet": ["surprisal", "{stimuli}", "--to", "{file}", "--column", "sentence"],
     "expected.csv": ["expect", TEXT, "--to", "{file}"],
     "page.html": ["explain", TEXT, "--html", "{file}"],
     "figure.png": ["expect", TEXT, "--plot", "{file}"],
-    "figure.svg": ["expect", TEXT, "--plot", "{file}"],
 }
 
 

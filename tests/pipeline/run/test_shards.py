@@ -4,26 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from run_cases import Here
 
 from accord.corpora.sources import read
 from accord.pipeline.base import arrow as tables
 from accord.pipeline.base.artefact import hashes_of
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.run.pool import SHARDS, Pool, Shards
+from accord.pipeline.run.pool import SHARDS, Shards
 from accord.pipeline.run.run import Run
 from accord.pipeline.stages import tokenise
-
-
-class Here(Pool):
-    """Tasks of this process: that others compute the same is what other tests show."""
-
-    def __init__(self):
-        super().__init__(1)
-        self.called = 0
-
-    def call(self, task):
-        self.called += 1
-        return task()
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from run_cases import Here, copy_prepared
 
 import accord
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors
 from accord.pipeline.base.artefact import META, Damaged, name_of, read_json, write_json
 from accord.pipeline.model.find import find
-from accord.pipeline.run.pool import Pool
 from accord.pipeline.run.train import main, untrained
 
 ROOT = Path(__file__).parents[3]
@@ -45,35 +45,35 @@ def train(
     )
 
 
-def prepare(there: Path, *models: str, **changes: object) -> Path:
+def prepare(tiny_run, there: Path, *models: str, **changes: object) -> Path:
     """Prepare a run of `tiny` in the folder of another machine."""
+    copy_prepared(tiny_run.folder, there / "runs")
+    changes = {"train.epochs": 3, **changes}
     return accord.run(
         "tiny", set=changes, models=models, until="encode", runs=there / "runs"
     ).folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("launcher", "models"), [(ALONE, ["rnn", "ll-rnn"]), (TOGETHER, ["ll-rnn"])]
 )
-def test_a_copied_run_is_trained_elsewhere_and_taken_over(tmp_path, capsys, launcher, models):
-    changes = {"train.epochs": 2}
-    here = accord.run("tiny", set=changes, models=models, until="encode", runs=tmp_path / "runs")
-    there = tmp_path / "there" / "runs"
-    shutil.copytree(here.folder.parent, there)
-    done = train(there / "tiny", launcher=launcher)
+def test_a_copied_run_is_trained_elsewhere_and_taken_over(
+    tmp_path, tiny_run, capsys, launcher, models
+):
+    run = prepare(tiny_run, tmp_path, *models)
+    done = train(run, launcher=launcher)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(": trained, in ") == len(models), "only the first process speaks"
-    assert untrained(there / "tiny") == {}
-    expected = accord.run("tiny", set=changes, models=models, until="train", runs=tmp_path / "own")
-    shutil.copytree(there, tmp_path / "runs", dirs_exist_ok=True)
+    assert untrained(run) == {}
     capsys.readouterr()
-    run = accord.run("tiny", set=changes, models=models, until="evaluate", runs=tmp_path / "runs")
-    assert "train [" not in capsys.readouterr().err
+    taken = accord.run(
+        "tiny", set={"train.epochs": 3}, models=models, until="train", runs=run.parent
+    )
+    assert "all stages of 'tiny' are done" in capsys.readouterr().err
     for model in models:
-        folders = [each.artefacts[model, "train"].folder for each in (run, expected)]
+        folders = [each.artefacts[model, "train"].folder for each in (taken, tiny_run)]
         curves = [pd.read_csv(folder / "curve.csv")["valid_nats"].tolist() for folder in folders]
-        assert len(curves[0]) == 2 and curves[0] == pytest.approx(curves[1], abs=1e-4)
+        assert len(curves[0]) == 3 and curves[0] == pytest.approx(curves[1], abs=1e-4)
         if launcher is ALONE:
             one, other = (load_tensors(folder / "model.safetensors") for folder in folders)
             assert all((one[name] == other[name]).all() for name in one)
@@ -121,7 +121,7 @@ def test_a_received_artefact_must_have_the_hashes_that_it_states(received, tiny_
 
 FAMILY = """
 base: tiny
-analyse: {protocol: closed}
+corpus: {limit: 60}
 train: {epochs: 1}
 models:
   student: {train: {teachers: {models: [runs/family/fold-1, runs/family/fold-2]}}}
@@ -134,7 +134,7 @@ models:
 def test_a_student_is_trained_after_its_teachers(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "family.yaml").write_text(FAMILY)
-    run = accord.run("family.yaml", until="train", workers=Pool(2))
+    run = accord.run("family.yaml", until="train", workers=Here())
     assert capfd.readouterr().err.rstrip().splitlines()[-1].startswith("student: ")
     assert len(run.artefacts["student", "train"].meta["data"]) == 2, "teachers known by their files"
     accord.run("family.yaml", until="train")
@@ -151,9 +151,8 @@ def test_a_student_waits_for_teachers_that_fail(tmp_path, monkeypatch, capsys):
         main()
 
 
-@pytest.mark.slow
-def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path):
-    run = prepare(tmp_path, "ll-rnn")
+def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path, tiny_run):
+    run = prepare(tiny_run, tmp_path, "ll-rnn")
     path = next((run.parent / "artefacts").glob("encode-*/train.ids.npy"))
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
     done = train(run)
@@ -162,13 +161,12 @@ def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path):
 
 
 @pytest.fixture
-def endless(tmp_path) -> Path:
+def endless(tmp_path, tiny_run) -> Path:
     """A prepared run of two models; the first trains for hours."""
     endless = {"rnn.train.epochs": 100_000, "rnn.train.patience": 100_000}
-    return prepare(tmp_path, "rnn", "ll-rnn", **{"train.epochs": 1}, **endless)
+    return prepare(tiny_run, tmp_path, "rnn", "ll-rnn", **{"train.epochs": 1}, **endless)
 
 
-@pytest.mark.slow
 def test_a_model_whose_process_dies_ends_no_other(endless):
     parent, training = begin(endless)
     os.kill(training, signal.SIGKILL)
@@ -178,7 +176,6 @@ def test_a_model_whose_process_dies_ends_no_other(endless):
     assert {model.name for model in find(endless)} == {"ll-rnn"}
 
 
-@pytest.mark.slow
 def test_no_training_outlives_its_parent(endless):
     parent, training = begin(endless)
     parent.kill()
