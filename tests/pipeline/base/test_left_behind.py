@@ -181,19 +181,17 @@ def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(
     assert {path.name for path in tmp_path.iterdir()} == {*kept, "y.txt"}
 
 
-@pytest.mark.slow
-def test_the_next_run_leaves_nothing_hidden(tmp_path):
-    runs = tmp_path / "runs"
-    run = accord.run("tiny", set={"train.epochs": 1}, runs=runs)
+def test_the_next_run_leaves_nothing_hidden(tiny_run, tmp_path):
+    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
     tokenised = next((runs / "artefacts").glob("tokenise-*"))
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
     dead = _suffix(child.pid)
     (runs / "artefacts" / f".{tokenised.name}.lock").touch()
     (runs / "artefacts" / ".analyse-0123.partial").mkdir()
-    (run.folder / f".run.json{dead}").write_text("{")
-    (run.folder / "report" / f".index.html{dead}").write_text("<")
-    accord.run("tiny", set={"train.epochs": 1}, runs=runs)
+    (runs / "tiny" / f".run.json{dead}").write_text("{")
+    (runs / "tiny" / "report" / f".index.html{dead}").write_text("<")
+    accord.run("tiny", set={"train.epochs": 3}, runs=runs)
     assert hidden(runs) == []
 
 
