@@ -40,13 +40,6 @@ LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is 
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 FILES = (*TABLES, ".txt", ".gz", ".json", ".jsonl", ".conllu")  # nobody scores such a name
 MARK = "*"  # of a word that the character model spelled
-Text = Annotated[
-    str,
-    typer.Argument(
-        metavar="TEXT|FILE",
-        help="A sentence in quotes, a file with one sentence per line, or - for standard input.",
-    ),
-]
 
 
 class Unit(StrEnum):

@@ -1,6 +1,7 @@
 """From sentences to tables, and to people: `accord surprisal`, `expect` and `norms`."""
 
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -170,8 +171,6 @@ def surprisal(
     'context', if the table has one; the words of these are left out unless --keep-context is given.
     Rows know nothing of each other.
     """
-    import pandas as pd
-
     from accord.pipeline.ask import regions as measured
     from accord.pipeline.ask.provenance import check_sidecar, citation, write_sidecar
     from accord.pipeline.ask.surprisal import (
@@ -184,7 +183,7 @@ def surprisal(
         without_empty,
     )
     from accord.pipeline.ask.texts import CONTEXT
-    from accord.pipeline.ask.texts import Context as Reading
+    from accord.pipeline.ask.texts import Context as Conditioning
     from accord.pipeline.data.user_tables import read_table
 
     if cite:
@@ -203,76 +202,110 @@ def surprisal(
     factors = _factors(by, list(stimuli), table)
     if item in factors:
         raise AccordError(f"--by and --item: expected two columns, got {item!r} for both")
-    condition_name = " × ".join(factors)
-    models_asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
+    conditions = " × ".join(factors)
+    scorers = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     rows, stimuli = stimuli.index.to_numpy() + 1, stimuli.reset_index(drop=True)  # as in the file
-    options = {"column": column, "regions": regions, "expect": listed(expect or "")}
-    options |= {"context": context, "keep_context": keep_context}
-    joins = with_joined_punctuation if punctuation == Punctuation.joined else lambda piece: piece
+    pieces = surprisal_pieces(
+        stimuli,
+        scorers,
+        column=column,
+        regions=regions,
+        expect=listed(expect or ""),
+        context=context,
+        keep_context=keep_context,
+    )
+    if punctuation == Punctuation.joined:
+        pieces = map(with_joined_punctuation, pieces)
     pieces = (
         rounded(piece.assign(row=rows[piece["row"] - 1]), [*MEASURES, *chances(piece)])
-        for piece in map(joins, surprisal_pieces(stimuli, models_asked, **options))
+        for piece in pieces
     )
     per_region = per == Per.region
-    kept, regional = [], []  # only for figures and regions, so that memory does not grow
-    words = sentences = spelled = 0
-    with table_writer(to, spreadsheet) if to else nullcontext() as write:
-        for piece in pieces:
-            sentences += len(piece[["row", "sentence_number"]].drop_duplicates())
-            if per_region or expects:
-                names = [*measured.REGION_MEASURES, *chances(piece)]
-                regional.append(rounded(measured.by_region(piece), names))
-            is_spelled = piece["spelled"]
-            spelled += int(is_spelled.sum())
-            if drop_spelled:
-                piece = piece[~is_spelled]
-            is_first = not words
-            words += len(piece)
-            if to:
-                write(piece)
-            elif not (per_region or expects):
-                echo(csv(piece, spreadsheet=spreadsheet, header=is_first), end="")
-            if plot:
-                kept.append(piece)
-        # Before the table gets its name: a formula that cannot be meant leaves no file.
-        of_regions = pd.concat(regional, ignore_index=True) if regional else None
-        if of_regions is not None and drop_spelled:
-            of_regions = of_regions[of_regions["spelled"] == 0].reset_index(drop=True)
-        checked = [
-            measured.predicted(_crossed(of_regions, factors), formula, condition_name, item)
+    by_region = per_region or bool(expects)
+    with table_writer(to, spreadsheet) if to else _printer(spreadsheet, by_region) as write:
+        counts, words, of_regions = _measured(pieces, write, drop_spelled, bool(plot), by_region)
+        # Before the table gets its name: an invalid formula leaves no file.
+        predictions = [
+            measured.predicted(_crossed(of_regions, factors), formula, conditions, item)
             for formula in expects or ()
         ]
-    if drop_spelled and spelled:
-        say(f"left out: {counted(spelled, 'word')} spelled by the character model")
+    if drop_spelled and counts["spelled"]:
+        say(f"left out: {counted(counts['spelled'], 'word')} spelled by the character model")
+        counts["spelled"] = 0
     if to:
-        echo(f"{counted(words, 'word')} of {counted(sentences, 'sentence')}: {to}")
+        of_sentences = counted(counts["sentences"], "sentence")
+        echo(f"{counted(counts['words'], 'word')} of {of_sentences}: {to}")
         columns = {"word": MEASURES | OF_FEATURES}
         columns |= {"region": measured.REGION_MEASURES | OF_FEATURES} if per_region else {}
-        # A column of contexts is read by default, whatever the model was trained for.
-        read_in = context or (Reading.text if CONTEXT in stimuli else None)
-        further = _write_further(to, spreadsheet, of_regions if per_region else None, checked)
+        further = _write_further(to, spreadsheet, of_regions if per_region else None, predictions)
         about = {
             "files": [path.name for path in (to, *further, *filter(None, [plot]))],
-            "counts": {
-                "sentences": sentences,
-                "words": words,
-                "spelled": 0 if drop_spelled else spelled,
-            },
+            "counts": counts,
             "log_frequency": FREQUENCIES,
-            "predictions": measured.records(checked),
+            "predictions": measured.records(predictions),
         }
-        sidecar = write_sidecar(to, models_asked, table, columns, about, read_in)
-        echo(f"where it comes from: {sidecar}")
+        # A column of contexts is read by default, whatever the model was trained for.
+        read_in = context or (Conditioning.text if CONTEXT in stimuli else None)
+        echo(f"where it comes from: {write_sidecar(to, scorers, table, columns, about, read_in)}")
     elif per_region:
         echo(csv(of_regions, spreadsheet=spreadsheet), end="")
-    if checked:
-        print_table(measured.shown(checked))
+    if predictions:
+        print_table(measured.shown(predictions))
     if plot:
         from accord.pipeline.base.figures import draw, surprisal_by_region
 
-        drawn = _crossed(pd.concat(kept, ignore_index=True), factors)
-        draw(surprisal_by_region(drawn, condition_name or None, item), plot)
+        draw(surprisal_by_region(_crossed(words, factors), conditions or None, item), plot)
         (echo if to else say)(f"figure: {plot}")  # not among the rows of a CSV
+
+
+@contextmanager
+def _printer(spreadsheet: bool, is_silent: bool) -> Iterator[Callable[["pd.DataFrame"], None]]:
+    """Yield a function that prints tables as one CSV, or nothing."""
+    header = True
+
+    def write(piece: "pd.DataFrame") -> None:
+        nonlocal header
+        if not is_silent:
+            echo(csv(piece, spreadsheet=spreadsheet, header=header), end="")
+        header = header and piece.empty
+
+    yield write
+
+
+def _measured(
+    pieces: "Iterable[pd.DataFrame]",
+    write: "Callable[[pd.DataFrame], None]",
+    drop_spelled: bool,
+    keeps_words: bool,
+    by_region: bool,
+) -> "tuple[dict[str, int], pd.DataFrame, pd.DataFrame]":
+    """Write the rows of words; return their counts, the words if they are kept, and the regions.
+
+    Rows are kept only for figures and regions: otherwise memory does not grow.
+    """
+    import pandas as pd
+
+    from accord.pipeline.ask import regions as measured
+    from accord.pipeline.ask.surprisal import chances
+
+    counts = {"sentences": 0, "words": 0, "spelled": 0}
+    words, regions = [pd.DataFrame()], [pd.DataFrame()]
+    for piece in pieces:
+        if by_region:
+            names = [*measured.REGION_MEASURES, *chances(piece)]
+            regions.append(rounded(measured.by_region(piece), names))
+        counts["sentences"] += len(piece[["row", "sentence_number"]].drop_duplicates())
+        counts["spelled"] += int(piece["spelled"].sum())
+        if drop_spelled:
+            piece = piece[~piece["spelled"]]
+        counts["words"] += len(piece)
+        write(piece)
+        if keeps_words:
+            words.append(piece)
+    table = pd.concat(regions[1:] or regions, ignore_index=True)
+    if drop_spelled and by_region:
+        table = table[table["spelled"] == 0].reset_index(drop=True)
+    return counts, pd.concat(words[1:] or words, ignore_index=True), table
 
 
 def _factors(by: str | None, columns: list[str], table: Path) -> list[str]:
@@ -297,13 +330,14 @@ def _crossed(table: "pd.DataFrame", factors: list[str]) -> "pd.DataFrame":
 
 
 def _write_further(
-    to: Path, spreadsheet: bool, regional: "pd.DataFrame | None", checked: "list[Prediction]"
+    to: Path, spreadsheet: bool, regions: "pd.DataFrame | None", predictions: "list[Prediction]"
 ) -> list[Path]:
     """Write a table of regions, and one of items for each prediction; return their paths."""
     tables = []
-    if regional is not None:
-        tables.append(("regions", regional, counted(len(regional), "region")))
-    tables += [(f"prediction{n}", held.items, held.formula) for n, held in enumerate(checked, 1)]
+    if regions is not None:
+        tables.append(("regions", regions, counted(len(regions), "region")))
+    for number, prediction in enumerate(predictions, 1):
+        tables.append((f"prediction{number}", prediction.items, prediction.formula))
     written = [to.with_name(f"{to.stem}.{name}{to.suffix}") for name, _, _ in tables]
     for path, (_, table, label) in zip(written, tables, strict=True):
         write_table(table, path, spreadsheet)
@@ -394,7 +428,7 @@ def norms(
     from accord.pipeline.study.norms import norms as hold
 
     _check_files(to, plot, Path(source))
-    held = hold(
+    result = hold(
         source,
         _chosen(run, model, models, None),
         item=item,
@@ -403,16 +437,16 @@ def norms(
         by=listed(by or ""),
         drop_spelled=drop_spelled,
     )
-    print_table(held.table)
+    print_table(result.table)
     if text is None:
         echo("Each item was read by itself, as the first word of a sentence: not as in reading.")
     if to:
-        write_table(held.data, to)
-        echo(f"{counted(len(held.data), 'item')}: {to}")
+        write_table(result.data, to)
+        echo(f"{counted(len(result.data), 'item')}: {to}")
     if plot:
         from accord.pipeline.base.figures import draw, partial_effects
 
-        draw(partial_effects(held.partial, held.label), plot)
+        draw(partial_effects(result.partial, result.label), plot)
         echo(f"figure: {plot}")
 
 

@@ -162,19 +162,3 @@ def test_headers_that_no_browser_sends(server, headers, status):
     said = sent(server, request(ASKED[0], **headers))
     assert status in said.split(b"\r\n")[0]
     assert not server.faults
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ({"ask": []}, "ask: expected one of"),
-        ({"ask": {"a": 1}}, "ask: expected one of"),
-        ({**ASKED[4], "seed": 2**64}, "seed"),
-        ({**ASKED[4], "seed": -(2**63) - 1}, "seed"),
-        ({**ASKED[4], "start": "mot " * 1_001}, "at most 1,000 words"),
-        ({**ASKED[3], "text": "mot " * 1_001}, "at most 1,000 words"),
-    ],
-)
-def test_questions_that_no_page_asks(models, question, said):
-    with pytest.raises(ValueError, match=said):
-        models.answer(question)

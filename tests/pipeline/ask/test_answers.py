@@ -9,12 +9,8 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.models.common.registry import imported
-from accord.pipeline.ask.explain import Explainer, split
-from accord.pipeline.ask.generate import Generator
 from accord.pipeline.ask.reader import Reader
-from accord.pipeline.ask.scorer import ANSWERS, Scorer
-from accord.pipeline.ask.vectors import ReadVectors
+from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.correct.correct import corrections
 from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.model.network import load_inference
@@ -27,10 +23,6 @@ SENTENCE = "La petite fille mange."
 @pytest.fixture(scope="module")
 def french():
     return accord.load()
-
-
-def test_every_question_has_a_function():
-    assert all(map(callable, map(imported, ANSWERS.values())))
 
 
 def test_it_says_which_model_it_is(french, tiny_run):
@@ -55,37 +47,6 @@ def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_
     pd.testing.assert_frame_equal(french.surprisal(tmp_path / "text.csv"), expected)
     named = french.surprisal(SENTENCE, column="phrase", expect=["Number"])
     assert {"phrase", "p_Number_Plur"} <= {*named}
-
-
-@pytest.mark.slow
-def test_what_is_expected_is_that_of_the_features_asked_for(french):
-    found = french.expect("Les petites …", "Number", "Gender")
-    expected = accord.expect("Les petites …", french, ["Number", "Gender"])
-    pd.testing.assert_frame_equal(found, expected)
-    assert found["Number=Plur"].iloc[-1] > 0.5
-    pd.testing.assert_frame_equal(french.expect(SENTENCE), accord.expect(SENTENCE, french))
-
-
-def test_words_are_explained_or_the_likeliest_where_none_are_named(french):
-    place = Explainer(french).next_word("la petite", ["galerie", "fille"], 4)
-    pd.testing.assert_frame_equal(
-        french.explain("la petite", "galerie", "fille"), split(place.queried)
-    )
-    pd.testing.assert_frame_equal(french.explain("la petite", most=4), split(place.likeliest))
-
-
-@pytest.mark.slow
-def test_sentences_are_generated_with_all_that_can_be_asked_of_them(french):
-    assert french.generate("Le chat", 2, seed=3) == Generator(french, "Le chat").sample(2, seed=3)
-    (best,) = french.generate("Le", 1, beam=2, constraints=["NOUN Gender=Fem Number=Plur"])
-    (expected,) = Generator(french, "Le", ["NOUN Gender=Fem Number=Plur"]).likeliest(1, 2)
-    assert best == expected
-    with pytest.raises(ValueError, match="searches and draws nothing"):
-        french.generate(beam=2, temperature=0.5)
-
-
-def test_neighbours_are_those_of_its_vectors(french):
-    pd.testing.assert_frame_equal(french.nearest("chat", 3), ReadVectors(french).nearest("chat", 3))
 
 
 PAIRS = (

@@ -144,16 +144,3 @@ def test_a_trained_model_is_measured_by_the_lexicon(scorer, vectors):
     table = inflection(vectors, analyses)
     assert table["pairs"].iloc[:-1].sum() == table["pairs"].iloc[-1] > 0
     assert (table["right"] <= table["features"]).all()
-
-
-def test_the_commands_print_tables(tiny_run):
-    for command in (
-        ["vectors", "fille", "--most", "4"],
-        ["vectors", "--analogy", "la", "les", "fille"],
-        ["vectors", "--odd", "la", "les", "fille"],
-        ["vectors", "--inflection"],
-        ["vectors", "--inflection", "--retrofit", "lemmas"],
-    ):
-        done = CliRunner().invoke(app, [*command, "--run", str(tiny_run.folder)])
-        assert done.exit_code == 0, done.output
-        assert done.stdout.startswith("|")

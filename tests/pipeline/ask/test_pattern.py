@@ -1,15 +1,11 @@
 """Whole sentences by a regular expression over tags and words."""
 
-import re
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from accord import load
 from accord.models.inference.generation import Beam
 from accord.pipeline.ask.generate import Generator
-from accord.pipeline.cli.main import app
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +35,6 @@ def test_what_the_pattern_allows_keeps_its_odds_and_sums_to_one(scorer):
     assert np.exp(log_p[1]).sum() == pytest.approx(1, abs=1e-5)
     difference = (log_p[1] - log_p[0])[allowed]
     assert difference == pytest.approx(np.full(len(difference), difference[0]), abs=1e-4)
-
-
-def test_the_command_line_takes_it_after_given_words(tiny_run):
-    arguments = ["generate", "--run", str(tiny_run.folder), "--start", "les", "--count", "5"]
-    said = CliRunner().invoke(app, [*arguments, "--pattern", 'NOUN "."']).output
-    assert all(re.fullmatch(r"Les \S+\.", line) for line in said.strip().split("\n")), said
 
 
 @pytest.mark.parametrize(

@@ -266,16 +266,3 @@ def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
     drawn = (tmp_path / "e.svg").read_text(encoding="utf-8")
     assert all(text in drawn for text in ("chiens", "P(Number=Plur)", "NOUN, ll-rnn"))
     assert len(pd.read_parquet(tmp_path / "e.parquet")) == 10
-
-
-def test_models_of_other_runs_and_exported_ones_stand_beside_each_other(tiny_run, tmp_path):
-    accord.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
-    models = ["rnn", f"{tiny_run.folder}/ll-rnn", str(tmp_path / "shared")]
-    done = command(
-        *("expect", "les chiens …", "--features", "Number=Plur", "--run", tiny_run.folder),
-        *("--models", ",".join(models), "--to", tmp_path / "e.csv"),
-    )
-    assert done.exit_code == 0, done.output
-    table = pd.read_csv(tmp_path / "e.csv").set_index("model")["Number=Plur"]
-    assert table[models[1]].tolist() == pytest.approx(table[models[2]].tolist(), abs=1e-5)
-    assert table[models[1]].tolist() != pytest.approx(table["rnn"].tolist(), abs=1e-5)

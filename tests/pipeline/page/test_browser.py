@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("selenium", reason="selenium is not installed")
 
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.select import Select
 
 pytestmark = pytest.mark.slow
 PAIR = "La robe de sa mère est verte."
@@ -114,21 +113,6 @@ def test_an_edited_word_stands_before_and_after(page, text, at, after):
     assert page.one(".row .differs").text.lower().startswith("les")
 
 
-def test_a_gap_shows_the_words_asked_for_and_no_end(page):
-    page.open("#lang=en&text=La robe de sa mère est …&others=verte vert verts&at=6")
-    page.until(lambda: len(page.all(".compared thead th")) == 4)
-    page.unfold("#sum")
-    head = [each.text.split("\n")[0] for each in page.all(".compared thead th")]
-    assert head == ["term", "verte", "vert", "verts"]
-    shown = page.one("main").get_attribute("textContent")
-    assert "</s>" not in shown
-    assert page.words()[-1] == "…"
-    assert "The … at the end stands for the next word." in page.one("#status").text
-    page.open("#lang=en&text=Il attendait, puis rien…")
-    assert page.words()[-2:] == ["…", "⏎"]  # right behind a word it is a mark
-    assert page.one("#status").text == ""
-
-
 def test_unknown_words_are_marked_and_foreign_text_is_said_to_be(page):
     page.open("#lang=en&text=Les zorglubs dansent dans la forêt.")
     page.until(lambda: "Words marked abc" in page.one("#status").text)
@@ -141,46 +125,6 @@ def test_unknown_words_are_marked_and_foreign_text_is_said_to_be(page):
         page.until(lambda: "looks foreign" in page.one("#status").text)
     page.type("#text", "Va, je ne te hais point.")
     page.until(lambda: page.words()[0] == "Va" and not page.one("#status").text)
-
-
-def test_errors_are_underlined_and_accepted_by_a_click(page):
-    page.open("#lang=en&text=Il est beau. Les chats dort.")
-    page.until(lambda: page.all("#suggested li"))
-    assert page.one(".word.suspect").text.startswith("dort")
-    line = page.one("#suggested li").text
-    assert "dort → dorment: the sentence is" in line
-    assert "times likelier" in line
-    assert "because of number" in line
-    page.one("#suggested li button").click()
-    page.until(
-        lambda: page.one("#text").get_attribute("value") == "Il est beau. Les chats dorment."
-    )
-    page.until(lambda: "No error" in page.one("#suggested").text)
-
-
-def test_the_model_writes_on_and_its_words_are_glossed(page):
-    page.open("#lang=en&text=Les …")
-    page.type("#constraint", "NOUN")
-    page.one("#write").click()
-    page.until(lambda: len(page.all(".sentence")) == 5, 120)
-    page.one(".sentence summary").click()
-    assert "noun" in page.one(".gloss span small").text
-    page.one("#off input[value=Number]").click()
-    page.until(lambda: len(page.all(".row")) == 2)
-    page.one("#write").click()
-    page.until(lambda: "without number" in page.one("#written").text, 120)
-    page.type("#constraint", "NOM")
-    page.one("#write").click()
-    page.until(lambda: "unknown part of speech 'NOM'" in page.one("#written").text)
-
-
-def test_every_example_can_be_shown(page):
-    examples = len(Select(page.one("#example")).options) - 1
-    assert examples == 12
-    for place in range(examples):
-        Select(page.one("#example")).select_by_value(str(place))
-        page.until(lambda: page.all(".row") and page.text("#verdict"))
-        assert page.one("#status").get_attribute("class") != "error"
 
 
 HOSTILE = [

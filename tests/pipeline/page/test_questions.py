@@ -55,21 +55,6 @@ def test_a_place_of_a_text_has_the_surprisal_above_it(models, scorer, context):
         assert -choice["log2_p"] == pytest.approx(bits[at], abs=1e-3)
 
 
-@pytest.mark.slow
-def test_expectations_of_the_bundled_model_are_those_of_the_command():
-    """It has many classes of unknown words, where the small models have one."""
-    text = "Les zorglubs dansent."
-    model = accord.load()
-    answer = Models({"french": lambda: model}).answer(
-        {"ask": "expect", "model": "french", "text": text}
-    )
-    expected = expect(text, model)
-    # The page multiplies rows Φ·W, the command adds feature by feature, both in single precision.
-    found = answer["values"]["Number"]["Plur"]
-    np.testing.assert_allclose(found, expected["Number=Plur"], rtol=1e-5)
-    assert answer["rank"][:-1] == model.surprisal(text)["rank"].tolist()
-
-
 def test_new_sentences_read_the_ones_before_as_context(models):
     asked = {"ask": "write", "model": "ll-rnn", "seed": 3}
 
@@ -117,34 +102,6 @@ def test_a_gap_has_no_word_of_its_own(models):
     assert models.answer(asked)["asked"] == []
     mark = models.answer({**asked, "text": "Les chiens…", "at": 2})["asked"]
     assert [choice["word"] for choice in mark] == ["..."]
-
-
-ON_SCREEN = """
-const say = (key) => key, labelOf = say, helpOf = say, chosen = say, given = { help: {} };
-%s
-console.log(JSON.stringify(termsOf(%s).map((term) => [term.name, term.bits])));
-"""
-
-
-@pytest.mark.slow
-def test_a_place_has_the_surprisal_of_the_sentence_above_it():
-    """Also of a known word that has most of its probability by being spelled."""
-    french = Models({"french": accord.load})
-    asked = {"model": "french", "text": "la petite galeriez"}
-    bits = [word["bits"] for word in french.answer({"ask": "read", **asked})["words"]]
-    for at, expected in enumerate(bits):
-        (choice,) = french.answer({"ask": "place", **asked, "at": at})["asked"]
-        terms = choice["background"] + sum(term["bits"] for term in choice["terms"])
-        total = terms - choice["log2_z"] + choice["spelling"]
-        assert total == pytest.approx(choice["log2_p"], abs=1e-4)
-        assert -total == pytest.approx(expected, abs=2e-4)
-        assert not choice["spelled"]
-        if node := shutil.which("node"):
-            script = ON_SCREEN % (TERMS.read_text(encoding="utf-8"), json.dumps(choice))
-            done = subprocess.run([node, "-e", script], capture_output=True, check=True)
-            shown = dict(json.loads(done.stdout))
-            assert sum(shown.values()) == pytest.approx(choice["log2_p"], abs=1e-4)
-            assert shown.get("spelling", 0) == choice["spelling"]
 
 
 READING = {"lemma": "chat", "upos": "NOUN", "feats": ["Gender=Masc", "Number=Plur"], "source": "t"}
