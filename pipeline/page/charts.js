@@ -1,4 +1,4 @@
-// Curves along the sentence: what was expected before each word.
+// Curves along the sentence: probabilities of features and entropy before each word.
 
 const SERIES = 6, HEIGHT = 190, LEFT = 34, RIGHT = 14, TOP = 8, BOTTOM = 64, STEP = 34;
 const CURVES = { Number: ["Sing", "Plur"], Gender: ["Fem", "Masc"], pos: null };
@@ -58,7 +58,7 @@ function chart(feature, names, rows, at, available) {
   return [make("figcaption", {}, title), key, scrolled(title, drawing), numbersOf(feature, names, rows[0], labels, title)];
 }
 
-// The same as a table, for who reads no curves.
+// Return the same numbers as a table, for screen readers.
 function numbersOf(feature, names, row, labels, title) {
   const head = make("tr", {}, make("th", { scope: "col" }, say("before")),
     ...names.map((name) => make("th", { scope: "col", className: "number" }, labelOf(`${feature}=${name}`))));

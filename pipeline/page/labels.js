@@ -1,5 +1,5 @@
 "use strict";
-// Labels in the language that is chosen, and numbers as it writes them.
+// Labels and numbers in the selected language.
 
 const given = JSON.parse(document.getElementById("given").textContent);
 const LANGUAGES = ["en", "fr"];
@@ -12,12 +12,12 @@ function say(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
-// A text with parts that are elements: say("likelier", {word: <em>}).
+// Return a text with parts that are elements: say("likelier", {word: <em>}).
 function sayWith(key, values) {
   return say(key).split(/(\{\w+\})/).map((part) => values[part.slice(1, -1)] ?? part).filter((part) => part !== "");
 }
 
-// A feature as a person says it: Number=Plur → plural; crossed ones part by part.
+// Return the label of a feature: Number=Plur → plural; of a crossed one, part by part.
 function labelOf(feature, word) {
   if (feature === `form=${word}`) return say("own form");
   return feature.split(CROSS).map((part) => {
@@ -36,7 +36,7 @@ function familyOf(feature) {
 const familyLabel = (family) => chosen(given.features[family]) ?? family;
 const helpOf = (feature) => chosen(given.help[feature] ?? given.help[familyOf(feature)]) ?? "";
 
-// A reading in words: dormir, verb, indicative, plural.
+// Return an analysis in words: dormir, verb, indicative, plural.
 function readingText(reading) {
   const names = [`pos=${reading.upos}`, ...reading.feats].map((each) => labelOf(each));
   return [reading.lemma, ...names].filter(Boolean).join(", ");
@@ -69,14 +69,14 @@ function power(bits) {
   return written(ratio, { maximumSignificantDigits: 2 });
 }
 
-// By how much a term makes a word likelier: ×12, ÷3.4.
+// Return the factor of a term: ×12, ÷3.4.
 function factor(bits) {
   if (bits === null) return "";
   if (Math.abs(bits) < 0.07) return "×1";
   return (bits < 0 ? "÷" : "×") + power(Math.abs(bits));
 }
 
-// An element with its properties and children; text is always text.
+// Return an element with its properties and children; text is never parsed as HTML.
 function make(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {

@@ -1,4 +1,4 @@
-// The page itself: what is typed, clicked and chosen changes the state; the state is drawn.
+// The page: typing, clicking and choosing change the state, and the state is drawn.
 
 const PAUSE = 120, AT_WORK = 500; // ms after the last key before a question is asked, and before progress is shown
 const WIDE = window.matchMedia("(min-width: 60rem)");
@@ -16,7 +16,7 @@ function change(what) {
   return update();
 }
 
-// Draw the state. What was asked for an earlier one is dropped.
+// Draw the state. Questions of an earlier state are aborted.
 async function update() {
   const mine = ++turn;
   asking.abort();
@@ -44,7 +44,7 @@ async function update() {
   }
 }
 
-// What has to be said of a text beside its numbers.
+// Return the hints on a text: empty, foreign, with a gap, with spelled words.
 function hintOf(row, about) {
   if (row.answer.words.length < 2) return say("nothing");
   const said = [];
@@ -100,7 +100,7 @@ async function drawErrors(row, signal, isNow) {
     return;
   }
   try {
-    const suggestions = []; // sentence by sentence, so that other questions have their turn
+    const suggestions = []; // one sentence at a time: other questions may come between
     for (const sentence of row.answer.sentences) {
       if (!answers.has(JSON.stringify(checkQuestion(row, sentence)))) drawCorrections(row, suggestions, false);
       const found = await ask(checkQuestion(row, sentence), signal);
@@ -147,7 +147,7 @@ function card(row, place, choice, reach, found) {
     scrolled(`${shownWord(choice.word)}, ${rowName(row)}`, termsTable(choice, row.off, reach, readings)));
 }
 
-// Put another word in a place: the sentence before stays, that after stands beside it.
+// Replace a word: the first sentence stays, the changed one becomes the second.
 function replace(word, other) {
   const text = beginning(state.text);
   const put = other === given.end ? "" : other;

@@ -13,7 +13,7 @@ function rowName(row) {
   return row.model + off;
 }
 
-// Rows that were on screen stay, others are drawn when their words come.
+// Keep the rows that are on screen; draw others when their words arrive.
 async function readRows(signal) {
   const before = new Map(shown.map((row) => [row.key, row]));
   const rows = await Promise.all(rowsOf(state).map(async (row) => {
@@ -39,7 +39,7 @@ function newRow(row, key, answer) {
   return made;
 }
 
-// The words as buttons; a line break of the text is one here.
+// Make a button for each word, and keep the line breaks of the text.
 function addWords(row) {
   const { words } = row.answer, letters = row.text.includes("\n") ? [...row.text] : null;
   words.forEach((word, place) => {
@@ -60,7 +60,7 @@ function wordButton(row, place) {
   }, make("span", { className: "form" }, word.form || END_MARK), bits, spelled);
 }
 
-// What depends on other rows or on the place that is chosen: names, sums, differences, the pressed word.
+// Update what depends on other rows or on the selected place: names, sums, differences, the pressed word.
 function markPlaces() {
   const [first] = shown, total = bitsOf(first);
   shown.forEach((row, number) => {
@@ -97,7 +97,7 @@ function addExpectations(row, expected) {
   });
 }
 
-// What is known of a word, in words.
+// Describe a word for its tooltip.
 function wordTip(row, place) {
   const word = row.answer.words[place], expected = row.expected;
   const isGap = row.answer.gap && place === row.answer.words.length - 1;
@@ -117,7 +117,7 @@ function moveByKeys(event) {
   buttons[to].click();
 }
 
-// A tooltip stands by what is pointed at or has the focus; Escape hides it.
+// Show a tooltip at the element under the pointer or with the focus; Escape hides it.
 function tipOf(element) {
   if (!element?.closest) return null;
   const told = element.closest("[data-tip]");

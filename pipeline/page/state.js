@@ -1,4 +1,4 @@
-// What is on screen: kept in the address, so that a link shows the same; and who answers it.
+// The state of the page, which the address holds, so that a link shows the same; questions and answers.
 
 const kept = JSON.parse(document.getElementById("kept").textContent);
 const START = { text: "", other: "", model: given.models[0], beside: "", off: [], at: null, others: "", context: "", lang: "en" };
@@ -6,7 +6,7 @@ const state = { ...START, lang: navigator.language.startsWith("fr") ? "fr" : "en
 const answers = new Map(Object.entries(kept ? kept.answers : {}));
 const MOST_KEPT = 500;
 const CONTEXTS = ["", "text", "none"]; // the first is what the model was trained for
-let queue = Promise.resolve(); // questions wait for each other, so that one of an earlier text is never asked
+let queue = Promise.resolve(); // questions wait in turn: those of an earlier text can still be aborted
 
 function stateFrom(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
@@ -29,7 +29,7 @@ function hashOf(shown) {
   return `#${written}`;
 }
 
-// The readings side by side: each way to read, of each sentence.
+// Return the rows: a row for each model or choice of features, and for each sentence.
 function rowsOf(shown) {
   const { context } = shown, ways = [{ model: shown.model, off: [], context }];
   if (shown.off.length) ways.push({ model: shown.model, off: shown.off, context });
@@ -38,7 +38,7 @@ function rowsOf(shown) {
   return ways.flatMap((way, number) => texts.map((text) => ({ ...way, way: number, text })));
 }
 
-// The answer to a question, unless it is aborted before its turn.
+// Return the answer to a question, unless it is aborted before its turn.
 function ask(question, signal) {
   const key = JSON.stringify(question);
   const answer = answers.has(key) ? Promise.resolve(answers.get(key)) : queue.then(() => fetched(key, signal));
@@ -63,7 +63,7 @@ async function fetched(key, signal) {
   return answer;
 }
 
-// The limits of a text are said in the language of the page.
+// Return an error message; limits of a text are written in the language of the page.
 function told(error) {
   const [, most, what, got] = /at most ([\d,]+) (words|characters), got ([\d,]+)/.exec(error) ?? [];
   const count = (digits) => written(Number(digits.replaceAll(",", "")));
@@ -80,7 +80,7 @@ function placeQuestion({ model, text, off, context }, at, others) {
 }
 const otherWords = (shown) => shown.others.split(/[\s,]+/).filter(Boolean);
 
-// A text without the gap at its end: … behind a blank. Right behind a word it is a mark.
+// Return a text without the gap at its end: … behind a blank. Right behind a word it is a mark.
 function beginning(text) {
   const trimmed = text.trimEnd();
   for (const gap of ["…", "..."]) {
@@ -93,7 +93,7 @@ function beginning(text) {
 
 const cut = (text, start, end) => [...text].slice(start, end).join(""); // by characters, emoji too
 
-// Where the words of two sentences differ: what is common at both ends is left out.
+// Return where the words of two sentences differ, without their common beginning and end.
 function difference(one, other) {
   const form = (word) => word.form.toLowerCase();
   const least = Math.min(one.length, other.length);
@@ -103,7 +103,7 @@ function difference(one, other) {
   return { start, end };
 }
 
-// The place in another sentence that stands for a place in the first.
+// Return the place in another sentence that corresponds to a place in the first.
 function placeIn(at, one, other) {
   const { start, end } = difference(one, other);
   if (at < start) return at;

@@ -3,7 +3,7 @@
 const READINGS_SHOWN = 8; // of a word, the likeliest first
 const marker = (place) => String.fromCodePoint(0x2460 + place); // ① ② ③
 
-// The terms of a choice in order: background, features, −log Z, spelling. They sum to log₂ p.
+// Return the terms of a word in order: background, features, −log Z, spelling. They sum to log₂ p.
 function termsOf(choice) {
   const plain = (name, bits) => ({ name, label: say(name), help: chosen(given.help[name]), bits, families: [name] });
   const features = choice.terms.map((term) => ({
@@ -14,10 +14,10 @@ function termsOf(choice) {
   return [plain("background", choice.background), ...features, plain("−log Z", -choice.log2_z), ...spelling];
 }
 
-// What a term means is shown at its name, by pointer, touch and keyboard.
+// Return the name of a term with its tooltip.
 const explained = (label, help) => help ? make("button", { type: "button", className: "explained", "data-tip": help }, label) : label;
 
-// Whether a reading gives its word a feature, all parts of it if it is crossed.
+// Return whether an analysis has a feature; of a crossed one, all its parts.
 function has(reading, feature) {
   const own = new Set([`pos=${reading.upos}`, `lemma=${reading.lemma}`, `source=${reading.source}`, ...reading.feats]);
   return feature.split(CROSS).every((part) => own.has(part));
@@ -41,7 +41,7 @@ function termsTable(choice, off, reach, readings) {
   return make("table", { className: "terms" }, make("thead", {}, head), make("tbody", {}, ...rows, total));
 }
 
-// What the lexicon says that the word can be; the numbers stand beside the terms that come from it.
+// List the analyses of the word; their numbers mark the terms that come from them.
 function readingsList(readings) {
   const shown = readings.slice(0, READINGS_SHOWN).map((reading, place) =>
     make("li", {}, `${marker(place)} ${readingText(reading)} `,
@@ -51,7 +51,7 @@ function readingsList(readings) {
   return make("ul", { className: "from", "aria-label": say("word readings") }, ...shown);
 }
 
-// A bar from zero in a row that reaches as far for all.
+// Return a bar from zero, on the same scale in all rows.
 function bar(bits, [low, high]) {
   const value = bits ?? low, whole = high - low || 1;
   const style = { "--from": `${100 * (Math.min(value, 0) - low) / whole}%`, "--long": `${100 * Math.abs(value) / whole}%` };
@@ -63,7 +63,7 @@ function reachOf(choices) {
   return [Math.min(0, ...all), Math.max(0, ...all)];
 }
 
-// Words in one gap: the terms that differ by what is shown, those that differ most first.
+// Return a table of words in one gap: the terms that visibly differ, largest difference first.
 function comparedTable(choices, off) {
   const columns = choices.map((choice) => new Map(termsOf(choice).map((term) => [term.name, term])));
   const names = [...new Set(columns.flatMap((column) => [...column.keys()]))];
@@ -83,10 +83,10 @@ function comparedTable(choices, off) {
   return scrolled(say("compared"), make("table", { className: "compared" }, make("thead", {}, head), make("tbody", {}, ...body, total)));
 }
 
-// A wide table or drawing, which scrolls sideways by keyboard too.
+// Wrap a wide table or drawing, so that it scrolls sideways by keyboard too.
 const scrolled = (name, ...children) => make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": name }, ...children);
 
-// The likeliest words, each a button that puts it there; a saved page only shows them.
+// List the likeliest words as buttons that insert them; a saved page only shows them.
 function likeliestList(words, choose) {
   return make("div", { className: "likeliest" }, ...words.map((each) =>
     make(kept ? "span" : "button", kept ? {} : { type: "button", onclick: () => choose(each.word) },

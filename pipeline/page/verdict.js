@@ -5,7 +5,7 @@ const MAINLY = 0.5; // of all that speaks for a word: one reason with that much 
 const FOREIGN = 3.55; // bits a character for the usual word: French costs 1 to 3.4, other languages from 3.7
 const FEWEST = 3; // words of a text that can look foreign
 
-// What each family of features, the background and the letters give a word more than another.
+// Return by how much each family of features, the background and the letters favour one word over another.
 function reasonsFor(choice, other) {
   const simple = new Set(other.terms.flatMap((term) => term.feature.split(CROSS)));
   const mine = new Set(choice.terms.flatMap((term) => term.feature.split(CROSS)));
@@ -21,7 +21,7 @@ function reasonsFor(choice, other) {
   return sums;
 }
 
-// One or two families that speak most for a difference, as a person says it.
+// Return the one or two families with the largest share of a difference.
 function mainReason(sums) {
   const all = [...sums].filter(([name, bits]) => bits > 0 && name !== "−log Z").sort((a, b) => b[1] - a[1]);
   if (!all.length) return null;
@@ -42,7 +42,7 @@ function comparison(choice, other, key = "likelier") {
     reason ? say(reason.key, { reason: reason.reason }) : "", ` (${number(bits, 1)} ${say("bits")}).`];
 }
 
-// What a word costs by itself: "verte: one chance in 6,700 (12.7 bits)."
+// Return the surprisal of one word: "verte: one chance in 6,700 (12.7 bits)."
 function chance(word, bits) {
   const values = { word: inItalics(word), bits: number(bits, 1), chances: make("b", {}, power(bits ?? Infinity)) };
   return sayWith("chance", values);
@@ -56,7 +56,7 @@ function inBoth(choice, other) {
   return [...sayWith(bits > 0 ? "likelier in first" : "likelier in second", { word, times }), ` (${number(Math.abs(bits), 1)} ${say("bits")}).`];
 }
 
-// The lines for one way to read: its rows, and what was found at the place in each.
+// Return the lines for one choice of model and features, from its rows and their words at the place.
 function verdictOf(rows, found) {
   const [first, second] = found;
   if (!first?.asked) return [];
@@ -72,7 +72,7 @@ function verdictOf(rows, found) {
   return [[...chance(shownWord(choice.word), -choice.log2_p), " ", ...comparison(best, choice)]];
 }
 
-// The whole sentences of one way: which is likelier.
+// Compare the whole sentences of one choice of model and features.
 function sentencesVerdict(rows) {
   const [one, other] = rows.map(bitsOf);
   if (!Number.isFinite(one) || !Number.isFinite(other)) return null;
@@ -83,7 +83,7 @@ function sentencesVerdict(rows) {
   });
 }
 
-// All of it: a paragraph for each way to read.
+// Draw a paragraph for each choice of model and features.
 function drawVerdict(rows, found) {
   const ways = [...new Set(rows.map((row) => row.way))];
   const lines = ways.flatMap((way) => {
@@ -105,7 +105,7 @@ function mostSurprising({ answer }) {
   return [...sayWith("most surprising", { word: inItalics(most.form) }), ...chance(most.form, most.bits).slice(1)];
 }
 
-// Text whose usual word costs far more than French does, letter by letter, looks foreign.
+// Return whether a text looks foreign: its median word has far more bits per character than French.
 function looksForeign({ answer }) {
   const costs = answer.words.filter((word) => /\p{L}/u.test(word.form)).map((word) => (word.bits ?? 60) / (word.form.length + 1));
   return costs.length >= FEWEST && costs.sort((a, b) => a - b)[Math.floor(costs.length / 2)] > FOREIGN;

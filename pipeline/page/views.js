@@ -1,6 +1,6 @@
 // The other views: corrections, new sentences, the legend, the model's card, and the saved page.
 
-// Suspected errors of the first text: underlined above, and a line each with the odds and the reason.
+// List the suspected errors of the first text with odds and reason, and underline them above.
 function drawCorrections(row, suggestions, isWhole) {
   row.buttons.forEach((button, place) => {
     const { start, end, form } = row.answer.words[place];
@@ -22,7 +22,7 @@ function suggestionLine(each) {
   return make("li", {}, make("span", {}, ...says), " ", button);
 }
 
-// The text with suggestions in it, the last put there first, so that the places of the others stay.
+// Return the text with the suggestions applied from its end, so that places stay valid.
 function accepted(suggestions) {
   const letters = [...state.text];
   for (const each of [...suggestions].sort((a, b) => b.start - a.start)) {
@@ -31,7 +31,7 @@ function accepted(suggestions) {
   return letters.join("");
 }
 
-// A saved page can show only what it has the answer to.
+// Return whether a saved page has the answer.
 const canAccept = (suggestions) => !kept || answers.has(JSON.stringify(readQuestion({ ...rowsOf(state)[0], text: accepted(suggestions) })));
 
 function accept(suggestions) {
@@ -67,7 +67,7 @@ function sentenceShown(sentence) {
     make("details", {}, make("summary", {}, say("gloss")), make("div", { className: "gloss" }, ...glosses)));
 }
 
-// Each word of the page that is not everybody's, with what it means.
+// List the technical terms of the page with their meaning.
 function drawLegend() {
   byId("words-explained").replaceChildren(...given.legend.flatMap((key) => {
     const name = chosen(given.interface[key] ?? given.features[key]) ?? key;
@@ -97,7 +97,7 @@ async function drawCard() {
   }
 }
 
-// The Markdown of a card: headings, tables, code and paragraphs; all else is text.
+// Render the Markdown of a card: headings, tables, code and paragraphs; the rest is text.
 function markdown(text) {
   const body = text.replace(/^---\n.*?\n---\n/s, "").replace(/^#\s.*\n/m, "");
   return body.split(/(^```[^]*?^```$)/m).flatMap((piece) => {
@@ -116,7 +116,7 @@ function cardTable(block) {
     make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell)))))));
 }
 
-// Code, emphasis and the signs that are escaped in a line.
+// Render code, emphasis and escaped signs of a line.
 function inLine(block) {
   return block.replaceAll("\n", " ").split(/(`[^`]+`|\*[^*]+\*)/).filter(Boolean).map((part) => {
     const plain = part.replace(/\\([[\]|`])/g, "$1").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
@@ -125,7 +125,7 @@ function inLine(block) {
   });
 }
 
-// The page with all answers that what is on screen can need.
+// Save the page with all answers that its present state can need.
 async function savedPage() {
   const needed = {};
   const keep = async (question) => (needed[JSON.stringify(question)] = await ask(question));

@@ -33,9 +33,10 @@ def test_a_sentence_is_read_as_the_commands_read_it(models, scorer):
     assert "".join(word["form"] for word in answer["words"]) == TEXT.replace(" ", "")
     expected, answer = expect(TEXT, scorer), models.answer({"ask": "expect", **ASK})
     assert len(answer["entropy"]) == len(answer["rank"]) == len(bits)
+    # The page multiplies rows Φ·W, the command adds feature by feature, both in single precision.
     for feature, values in answer["values"].items():
         for value, p in values.items():
-            np.testing.assert_allclose(p, expected[f"{feature}={value}"], atol=1e-9)
+            np.testing.assert_allclose(p, expected[f"{feature}={value}"], atol=1e-6)
 
 
 LONG = "Les chiens du zorglub dorment , " * 5 + ". Il pleut. " + TEXT
