@@ -206,14 +206,12 @@ class Scorer:
         """
         count = letters.shape[1]
         queried = np.array([*ids, *range(UNKNOWN_ID, UNKNOWN_ID + count)])
-        queried = np.broadcast_to(queried, (len(context), len(queried)))
-        log_p = expect_words(self.model).log_prob_of(h, queried, context)
+        of_states = np.broadcast_to(queried, (len(context), len(queried)))
+        log_p = expect_words(self.model).log_prob_of(h, of_states, context)
         of_ids, of_classes = np.split(log_p, [len(ids)], axis=1)
         if not count:
             return of_ids, of_ids
-        is_class = (queried[0, : len(ids)] >= UNKNOWN_ID) & (
-            queried[0, : len(ids)] < UNKNOWN_ID + count
-        )
+        is_class = np.isin(queried[: len(ids)], queried[len(ids) :])
         is_spelled = is_class & np.isfinite(letters).any(axis=1)
         spelled = np.logaddexp.reduce(of_classes[:, None] + letters, axis=2)
         return np.logaddexp(np.where(is_spelled, -np.inf, of_ids), spelled), of_ids

@@ -22,7 +22,6 @@ from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.vocabulary import NamedFeatures, UnknownClasses
 from accord.pipeline.model import export as compact_export
 from accord.pipeline.model.endings import read_vocabulary
-from accord.pipeline.model.network import load_inference
 from accord.pipeline.model.words import Reading
 
 ROOT = Path(__file__).parents[3]
@@ -136,12 +135,6 @@ def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_on
         np.testing.assert_allclose(
             value, trained[name], rtol=2**-10, atol=float(np.abs(value).max()) / 200
         )
-
-
-def test_numpy_and_torch_read_the_same_weights(small):
-    batch, _ = small.encoded([small.words(text) for text in SENTENCES])
-    ours, theirs = (model.score(batch) for model in (small.model, load_inference(small.parts)))
-    np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
 def test_everything_else_that_is_asked_is_answered_alike(whole, small):

@@ -80,13 +80,6 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
     assert given[place.sought[-1]] >= given[best[7]] - 1e-6
 
 
-def test_an_exported_model_has_its_vectors(runs, tmp_path):
-    model = load(runs["predicted"].folder)
-    again = load(accord.export(runs["predicted"].folder, "ll-rnn", tmp_path / "exported"))
-    scores = [[word.log_p for word in each.score(SENTENCE)] for each in (model, again)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
-
-
 def test_models_without_vectors_seek_nothing(tiny_run):
     place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word(BEGINNING, ["pomme"])
     assert place.sought == ()

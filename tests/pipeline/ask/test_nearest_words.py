@@ -41,10 +41,6 @@ def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads
         vectors.nearest("xylophone")
 
 
-def test_a_word_is_asked_as_the_model_reads_texts(vectors):
-    assert vectors.nearest("Petite").equals(vectors.nearest("petite"))
-
-
 def test_there_are_as_many_others_as_asked_for_or_all_that_are_written(scorer, vectors, tiny_run):
     assert len(vectors.nearest("fille", 8)) == 1 + 8
     every = vectors.nearest("fille", 10_000)
@@ -137,10 +133,3 @@ def test_regular_vectors_inflect_and_random_ones_by_chance(vectors):
     assert min(regular["right"], regular["features"]) > 0.95
     assert noise["right"] < 0.15
     assert regular["chance"] == pytest.approx(1 / 30)
-
-
-def test_a_trained_model_is_measured_by_the_lexicon(scorer, vectors):
-    analyses = pd.read_parquet(scorer.trained.folders["analyse"] / "analyses.parquet")
-    table = inflection(vectors, analyses)
-    assert table["pairs"].iloc[:-1].sum() == table["pairs"].iloc[-1] > 0
-    assert (table["right"] <= table["features"]).all()

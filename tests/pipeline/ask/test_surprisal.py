@@ -218,19 +218,6 @@ def test_a_file_that_is_no_such_table_is_named_with_its_line(tmp_path, name, con
     assert name in str(error.value) and not isinstance(error.value, UnicodeError)
 
 
-def test_one_command_makes_a_table_and_a_plot(tiny_run, tmp_path):
-    done = command(
-        *("surprisal", STIMULI, "--regions", "regions", "--run", tiny_run.folder),
-        *("--models", "rnn,ll-rnn", "--expect", "Number=Plur"),
-        *("--to", tmp_path / "words.csv", "--plot", tmp_path / "words.svg"),
-    )
-    assert done.exit_code == 0, done.output
-    table = pd.read_csv(tmp_path / "words.csv")
-    assert set(table["model"]) == {"rnn", "ll-rnn"} and table["row"].nunique() == 60
-    drawn = (tmp_path / "words.svg").read_text(encoding="utf-8")
-    assert all(text in drawn for text in ("attractor", "singular", "plural", "ll-rnn"))
-
-
 def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
     (tmp_path / "a.txt").write_text("Le chat dort.\nLa fille mange.\n", encoding="utf-8")
     done = command("surprisal", tmp_path / "a.txt", "--run", tiny_run.folder)
@@ -253,16 +240,3 @@ def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
 def test_options_that_cannot_be_meant_are_refused(tiny_run, arguments, said):
     done = command("surprisal", STIMULI, "--run", tiny_run.folder, *arguments)
     assert done.exit_code == 2 and said in done.stderr
-
-
-def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
-    done = command(
-        *("expect", "les chiens du voisin …", "--features", "Number=Plur,pos"),
-        *("--run", tiny_run.folder, "--models", "rnn,ll-rnn"),
-        *("--plot", tmp_path / "e.svg", "--to", tmp_path / "e.parquet"),
-    )
-    assert done.exit_code == 0, done.output
-    assert "| Number=Plur |" in done.stdout and "pos=NOUN" in done.stdout
-    drawn = (tmp_path / "e.svg").read_text(encoding="utf-8")
-    assert all(text in drawn for text in ("chiens", "P(Number=Plur)", "NOUN, ll-rnn"))
-    assert len(pd.read_parquet(tmp_path / "e.parquet")) == 10

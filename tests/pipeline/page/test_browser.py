@@ -157,9 +157,8 @@ def test_a_long_text_is_read_up_to_a_limit_that_is_said(page):
     page.until(lambda: page.one("#status").text == "")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_the_result_first_and_nothing_sideways(page, scheme):
-    page.look(400, scheme)
+def test_a_phone_shows_the_result_first_and_nothing_sideways(page):
+    page.look(400, "dark")
     page.open(f"#lang=fr&{BOTH}&others=anticonstitutionnellement&off=Number")
     page.until(lambda: len(page.all("#cards .card")) >= 4)
     assert page.browser.execute_script("return document.documentElement.scrollWidth") <= 400
