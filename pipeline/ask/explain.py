@@ -4,7 +4,7 @@
 
 A word's vector, the dense block of φ, is one term, its meaning: a_dense·v(x). The first three parts
 sum to log p_known(x | K) of a known word, and to log p(unk | K) of the class of any other. The last
-is what the letters add to that, by all classes of unknown words:
+is the contribution of its letters, by all classes of unknown words:
 
     spelled(K, x) = log([x known] p_known(x | K) + Σ_s p(unk_s | K)·spell(x | s)) − the sum so far
 
@@ -117,7 +117,7 @@ class Place:
 
     queried: tuple[Choice, ...]
     likeliest: tuple[Choice, ...]
-    sought: tuple[str, ...]  # nearest in meaning to what the network expects; none without vectors
+    sought: tuple[str, ...]  # nearest in meaning to the next word; none without vectors
 
 
 class Explainer:
@@ -260,7 +260,7 @@ def label(choice: Choice, term: Term) -> str:
 
 
 def telling_features(choices: Sequence[Choice]) -> list[str]:
-    """Return the features that gave most to some words, but not those that all words have.
+    """Return the features with the largest terms of some words, without those of all words.
 
     A word's own feature, its meaning and the expert's term are left out: they concern one word.
     """
@@ -274,7 +274,7 @@ def telling_features(choices: Sequence[Choice]) -> list[str]:
 
 TERMS = 10  # features shown of a word; the smallest beyond them are summed
 SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
-GAP = "…"  # the place of the next word, where words are asked about that none has taken
+GAP = "…"  # the place of the next word
 
 
 def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:

@@ -12,9 +12,9 @@ Or, for whole sentences, a pattern:
 
 `*`, `+`, `?`, `|` and brackets are those of all regular expressions; blanks part words. A word that
 has such signs, or looks like a part of speech, stands in double quotes. A word has a part of
-speech and features if one of its analyses has them all. Words that are spelled have the classes of
-unknown words for analyses; what is between slashes holds for them too, by the exact mass of all
-strings that match.
+speech and features if one of its analyses has them all. Spelled words have the analyses of their
+class of unknown words; an expression between slashes holds for them too, by the exact mass of all
+matching strings.
 """
 
 import re
@@ -135,7 +135,7 @@ def known_upos(name: str) -> str:
 
 
 class Constrained(NamedTuple):
-    """The automaton that constrains sentences, and what a spelled word must match in each state."""
+    """The automaton of a constraint, and the expression of a spelled word in each of its states."""
 
     automaton: WordAutomaton
     strings: dict[int, Matching]
@@ -198,7 +198,7 @@ def _automaton(
     """Return the automaton of an expression whose tests pass these words. No sentence is empty."""
     is_end = np.arange(len(written.forms)) == END_ID
     group, first = groups_of([is_end, *(mask & ~is_end for mask in masks)])
-    if written.strings:  # what matches has another mass in each class
+    if written.strings:  # matching strings have another mass in each class
         group[written.unknown] = len(first) + np.arange(len(written.unknown))
         first = np.concatenate([first, written.unknown])
     end = int(group[END_ID])
@@ -319,7 +319,7 @@ class NewWord:
 @dataclass(frozen=True)
 class NewSentence:
     text: str  # with its start, as French is written
-    words: tuple[NewWord, ...]  # those that were generated
+    words: tuple[NewWord, ...]  # the generated ones
     log_p: float  # of these and of the end
     ended: bool  # or cut because it was too long
 

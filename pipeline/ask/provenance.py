@@ -1,4 +1,4 @@
-"""Which model made a table: a JSON file beside it, and a sentence for a Methods section."""
+"""The origin of a table: a JSON file next to it, and sentences for a Methods section."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def sidecar(path: Path) -> Path:
 
 
 def check_sidecar(path: Path) -> None:
-    """Refuse a table whose sidecar would replace a file that is not one."""
+    """Reject a table if its sidecar would replace another file."""
     target = sidecar(path)
     if target.exists() and "accord" not in _json(target):
         raise ExistsError(
@@ -96,8 +96,8 @@ def write_sidecar(
 ) -> Path:
     """Write which models made a table, from what, when and by which command.
 
-    `columns` says what those of a row per word and of a row per region mean. `results` is added as
-    it is: files, counts, what predictions gave.
+    `columns` explains the columns of the tables of words and of regions. `results` is added as it
+    is: files, counts, predictions.
     """
     named = {"": models} if isinstance(models, Scorer) else models
     about = {

@@ -1,8 +1,8 @@
 """From text to scores: sentences as people type them become columns, an entry for each word.
 
 Texts are split into sentences and tokenised, their words are scored in batches, and every word
-keeps its place in the text. A reader can also follow what the model expects: the entropy of the
-next word, the rank of the word that came, and the probability of features:
+keeps its place in the text. A reader can also follow the expectations of the model: the entropy of
+the next word, the rank of the word that came, and the probability of features:
 
     P(f = v | K) = Σ_x p(x | K)·share(x, v),    share(x, v) = Σ weights of x's analyses with v / all
 
@@ -51,7 +51,7 @@ class ReadWords:
     is_end: np.ndarray  # whether it is the end of its sentence
     nats: np.ndarray  # −log p
     spelled: np.ndarray  # whether the character model spelled it
-    expected: Expected | None  # what was expected before it, if the reader follows that
+    expected: Expected | None  # the expectations before each word, if the reader follows them
 
     def by_sentence(self) -> Iterator[slice]:
         """Yield the places of each sentence, its end included."""
@@ -71,8 +71,8 @@ class ReadWords:
 class Reader:
     """Reads sentences by one model and keeps the place of every word.
 
-    With `features`, perhaps none, it follows what is expected before each word too: entropy, rank
-    and the probabilities of these features, whose columns are `values`. A model of subwords lists
+    With `features`, perhaps none, it also follows expectations before each word: entropy, rank and
+    the probabilities of these features, in the columns `values`. A model of subwords lists
     no words, so it has only log p.
     """
 
@@ -87,10 +87,7 @@ class Reader:
             self.values = followed.names
             self.next_word = NextWord(scorer.model, followed.shares, unknown)
         elif features:
-            raise AccordError(
-                f"expected a model over words, which can all be asked for; got a "
-                f"{type(scorer.model).__name__}"
-            )
+            raise AccordError(f"expected a model over words, got a {type(scorer.model).__name__}")
 
     def by(self, scorer: Scorer) -> "Reader":
         """Return the same reader by a model that differs in its weights alone."""
@@ -163,7 +160,7 @@ class Reader:
     def _scored(
         self, batch: Sentences, text: WrittenText
     ) -> tuple[np.ndarray, np.ndarray, Expected | None]:
-        """Return log p of every word, which words were spelled, and what was expected."""
+        """Return log p of every word, which words were spelled, and the expectations."""
         if self.next_word is None:
             return *self.scorer.score_encoded(batch, text), None
         spelling = self.scorer.spelling

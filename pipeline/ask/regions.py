@@ -44,7 +44,7 @@ class StimulusRegions:
     """
 
     names: Sequence[Sequence[int | str]]
-    of_context: int | str = 0  # the region of what is read before a row
+    of_context: int | str = 0  # the region of the context of a row
 
     def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
         self.starts = [
@@ -272,7 +272,7 @@ def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) ->
                 f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
                 f"{kind}s are {', '.join(there):.200} ({option})"
             )
-    raise AccordError(f"--expects: expected an operator beside {place[0]}")
+    raise AccordError(f"--expects: expected an operator next to {place[0]}")
 
 
 def _is_comparison(tree: ast.expr) -> bool:

@@ -202,7 +202,7 @@ class Scorer:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return log p of words in each state, and log p of their ids alone: (B × W) each.
 
-        The first has what their `letters` add; an unknown word has that alone.
+        The first includes the mass of their `letters`; an unknown word has that alone.
         """
         count = letters.shape[1]
         queried = np.array([*ids, *range(UNKNOWN_ID, UNKNOWN_ID + count)])

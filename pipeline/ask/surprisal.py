@@ -316,7 +316,7 @@ def with_joined_punctuation(words: pd.DataFrame) -> pd.DataFrame:
     """Return the table with marks joined to a word of their sentence, as a reader sees them.
 
     Opening marks go to the word behind them, all others to the word before. The joined word has
-    the sum of the surprisals; what was expected is that before its first part.
+    the sum of the surprisals, and the expectations before its first part.
     """
     keys = [name for name in ("model", "row", "sentence_number") if name in words]
     is_word = words["word"].str.contains(r"\w")

@@ -18,10 +18,10 @@ from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.messages import counted, say
 
-SHORTEST = 1e-12  # what a vector is divided by at least: one of zeros stays so
+SHORTEST = 1e-12  # the least length that a vector is divided by: zeros stay zeros
 NAMED = 3  # so many words stand for all that have one vector
 FEWEST = 3  # lemmas that a change must have been seen in; words of which one is odd
-SMALLEST_COSINE = 1e-3  # added to what is divided by (Levy & Goldberg 2014)
+SMALLEST_COSINE = 1e-3  # added to the denominator (Levy & Goldberg 2014)
 CHANGE = ["upos", "feats", "feats_to"]
 LEMMAS = "lemmas"  # words are listed together that are forms of one lemma
 ROUNDS = 10  # of retrofitting, each of which halves the distance to its end (Faruqui et al. 2015)

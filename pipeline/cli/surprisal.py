@@ -451,7 +451,7 @@ def norms(
 
 
 def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
-    """Return the values of one feature, except those that would read 0.000 before each word."""
+    """Return the values of one feature, without values that are 0.000 before each word."""
     words = table[[name for name in ("model", "before") if name in table]]
     values = table[[name for name in table if name.startswith(f"{feature}=")]]
     return words.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))

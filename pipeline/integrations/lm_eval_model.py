@@ -70,7 +70,7 @@ class AccordLM(LM):
         texts = list(dict.fromkeys(lines))
         spans: dict[str, list[SpanInText]] = {text: [] for text in texts}
         for words in self.reader.read(texts):
-            # Of subwords only the rolling log p is asked, for which no word need be likeliest.
+            # A model of subwords has no ranks; its rolling log p needs none.
             rank = words.expected.rank if words.expected else np.zeros(len(words.form))
             columns = zip(words.start, words.end, -words.nats, rank == 1, strict=True)
             for number, place in zip(words.sentence, columns, strict=True):

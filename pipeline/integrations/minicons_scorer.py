@@ -1,7 +1,7 @@
 """A trained model with the methods that users of minicons call.
 
 Tokens are words here, with elided words and enclitics apart (`l'`, `-t-il`); `word_score` joins
-what is written together. minicons itself is not needed.
+tokens without a space between them. minicons itself is not needed.
 """
 
 import math

@@ -3,7 +3,7 @@
     token._.surprisal   bits; the sum where a token is several of Accord's words, None where it is
                         the rest of a word that began in a token before
     token._.entropy     bits, of the next word before the token is read; None as above
-    token._.expect      what was expected before the token: {"Number=Plur": 0.84, …}
+    token._.expect      probabilities before the token: {"Number=Plur": 0.84, …}
     doc._.expect        the same as a table, a row for each of Accord's words
 
 A document is read sentence by sentence. If no component before has marked the sentences, Accord
@@ -65,7 +65,7 @@ class Surprisal:
             yield from docs
 
     def _table(self, words: ReadWords) -> pd.DataFrame:
-        """Return the words with their places, bits and what was expected before them."""
+        """Return the words with their places, bits and expectations."""
         columns = {"start": words.start, "end": words.end, BITS_OF: words.nats * BITS}
         if words.expected is not None:
             columns[ENTROPY] = words.expected.entropy * BITS

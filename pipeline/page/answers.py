@@ -45,7 +45,7 @@ QUESTIONS = ("read", "expect", "place", "readings", "check", "write", "about", "
 
 
 class Models:
-    """The models of the page by name, each loaded when it is first asked."""
+    """The models of the page by name, each loaded at its first question."""
 
     def __init__(self, load: Mapping[str, Callable[[], Scorer]]):
         self.names = list(load)
@@ -53,7 +53,7 @@ class Models:
         self._worker = ThreadPoolExecutor(1)
 
     def answer(self, question: Any) -> Answer:
-        """Return the answer to a question in JSON; an error names what is wrong with it."""
+        """Return the answer to a question in JSON; an error names its fault."""
         ask, model, arguments = self._checked(question)
         return self._worker.submit(lambda: getattr(self._model(model), ask)(**arguments)).result()
 
@@ -62,7 +62,7 @@ class Models:
         self.answer({"ask": "read", "model": self.names[0], "text": ""})
 
     def prepare_first(self) -> None:
-        """Read the tables that the first explanation needs, before it is asked for."""
+        """Read the tables of the first explanation in advance."""
         self._worker.submit(lambda: self._model(self.names[0]).prepare()).result()
 
     def _checked(self, question: Any) -> tuple[str, str, dict[str, Any]]:
@@ -113,7 +113,7 @@ class AskedModel:
             _ = self._explainer, self.scorer.parts.readings
 
     def about(self) -> Answer:
-        """Return what the page offers of this model."""
+        """Return the abilities of this model."""
         return {
             "families": families_of(self._explainer.features.names) if self.is_sum else [],
             "explained": self.is_sum,
@@ -147,7 +147,7 @@ class AskedModel:
     def read(self, text: str, off: Names = (), context: str = "") -> Answer:
         """Return the surprisal of each word and sentence end, and where the sentences are.
 
-        If the text ends in a gap, or is empty, its last word is the one that is asked for.
+        If the text ends in a gap, or is empty, its last word is the next word.
         """
         beginning = _short_enough(text)
         words = Reader(self._without(off)).read_text(beginning, context or None)
@@ -196,7 +196,7 @@ class AskedModel:
         """
         self._expect_a_sum()
         if len(others) > MOST_OTHERS:
-            raise AccordError(f"expected at most {MOST_OTHERS} words beside it, got {len(others)}")
+            raise AccordError(f"expected at most {MOST_OTHERS} other words, got {len(others)}")
         beginning = _short_enough(text)
         words = beginning_words(self.scorer, beginning)
         if not 0 <= at <= len(words):
@@ -303,9 +303,7 @@ class AskedModel:
 
     def _expect_a_sum(self) -> None:
         if not self.is_sum:
-            raise AccordError(
-                "expected a model whose score is a sum over features; this one has no such terms"
-            )
+            raise AccordError("expected a log-linear model, which has terms of features")
 
 
 def _short_enough(text: str) -> str:

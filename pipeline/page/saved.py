@@ -1,7 +1,7 @@
 """A page to give away: the answers to some sentences in one file, which needs no server.
 
-The page finds an answer by its question, written as its script writes it. So what is kept is a
-table of questions and answers. Features can be switched off one family at a time.
+The page finds an answer by its question, written as its script writes it. The file holds a table
+of questions and answers. Features can be switched off one family at a time.
 """
 
 import json
@@ -103,7 +103,7 @@ class SavedPage:
         return folder / FILE
 
     def _text(self, model: str, text: str, off: list[str]) -> None:
-        """Keep the answers about a text: each word, what was expected, and why."""
+        """Keep the answers about a text: words, expectations and explanations."""
         way: dict[str, Any] = {"off": off, "context": ""}
         words = self._keep(ask="read", model=model, text=text, **way)["words"]
         self._keep(ask="expect", model=model, text=text, **way)

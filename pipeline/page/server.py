@@ -185,7 +185,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *message: object) -> None:
-        """Print no questions: what a person types is theirs."""
+        """Print no questions: they are private."""
 
 
 def _is_number(name: str) -> bool:

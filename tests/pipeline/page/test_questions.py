@@ -295,5 +295,5 @@ def test_what_cannot_be_meant_is_refused(models, question, said):
 def test_a_word_is_compared_with_twenty_others_and_no_more(models):
     most = {"ask": "place", **ASK, "at": 4, "others": ["dort"] * 20}
     assert len(models.answer(most)["asked"]) == 2
-    with pytest.raises(ValueError, match="expected at most 20 words beside it, got 21"):
+    with pytest.raises(ValueError, match="expected at most 20 other words, got 21"):
         models.answer({**most, "others": ["dort"] * 21})
