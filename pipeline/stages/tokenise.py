@@ -37,6 +37,7 @@ from accord.pipeline.data.vocabulary import save_written
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 # Further columns of a sentence: its document, its source if there are several, its labels.
 KEPT = ("document", "part", LABELS)
+LONG = 8  # batches of a text that several processes tokenise sooner than one
 COUNTS = "written.json"  # in a shard: how often each word was written so
 
 
@@ -97,7 +98,7 @@ def _tokenised(
     The original spellings of lowercased words are counted.
     """
     total = count_batches(path)
-    processes = min(params.processes or _cores(), total)
+    processes = min(params.processes or (_cores() if total >= LONG else 1), total)
     with _new_processes(processes) if processes > 1 else nullcontext() as pool:
         made = (pool.imap if pool else map)(partial(_tokenise, path, params), range(total))
         yield from _counted(made, written)
