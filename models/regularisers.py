@@ -56,8 +56,8 @@ def apply_terms(
 class ActivationPenalty(LossTerm):
     """Penalties on the encoder's outputs: `activation` keeps them small, `temporal` slow.
 
-    α·mean(h'²) + β·mean((h_{t+1} − h_t)²) (Merity et al. 2017). As in AWD-LSTM, α
-    weighs the outputs after dropout, β those before it.
+    α·mean(h'²) + β·mean((h_{t+1} − h_t)²) (Merity et al. 2017). As in AWD-LSTM, α weighs the
+    outputs after dropout, β those before it.
     """
 
     def __init__(self, size: float, change: float):
@@ -94,9 +94,7 @@ def _means(squares: Tensor, counts: Tensor) -> Tensor:
 class AdaptorPenalty(LossTerm):
     """A penalty on the squared norm of the weights a_t: pulls p towards b.
 
-    λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near zero leave p near the background.
-
-    ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights of a_t are never formed.
+    λ · the mean of ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights are never formed.
     """
 
     def __init__(self, strength: float):
@@ -113,13 +111,13 @@ class AdaptorPenalty(LossTerm):
 class PastDecoder(LossTerm):
     """Decoding the last word from the prediction; for a tied output.
 
-    λ · the mean of −log q_t(x_t), where q_t is decoded from p_t, the prediction of x_{t+1}:
+    Past-decode regularisation (Brahma 2018): λ · the mean of −log q_t(x_t), where q_t is decoded
+    from p_t, the prediction of x_{t+1}:
 
         e_t = Σ_s p_t(s)·E_s,    q_t = softmax(E·tanh(A·e_t + a) + d),    E = Φ·W
 
-    Past-decode regularisation (Brahma 2018). Words are decoded by their signatures s, whose rows E
-    also serve to read and to predict them. A, a and d have a random generator of their own, so
-    that all other draws stay the same.
+    Words are decoded by their signatures s, whose rows E also serve to read and to predict them.
+    A, a and d have a random generator of their own, so that all other draws stay the same.
     """
 
     def __init__(self, output: LogLinear, strength: float, seed: int):
@@ -145,11 +143,9 @@ class PastDecoder(LossTerm):
 class FraternalDropout(LossTerm):
     """The difference of two runs over each window that drop other units.
 
-    (ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
-
-    Dropped units should not matter (Zołna et al. 2018). m are the states that the output layer
-    reads (N × H). The paper compares a softmax's scores of words, whose differences are larger.
-    The loss of the first run is reported.
+    (ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)² (Zołna et al. 2018). m are the states that the output
+    layer reads (N × H). The paper compares a softmax's scores of words, whose differences are
+    larger. The loss of the first run is reported.
     """
 
     def __init__(self, strength: float):
@@ -168,13 +164,13 @@ class FraternalDropout(LossTerm):
 class FeatureTask(LossTerm):
     """The features of the next word as a second target: multi-task learning.
 
-    λ · the nats of the next word's features, as a second target of the same states.
+    λ · the nats of the next word's features (Caruana 1997; Goldberg 2017, ch. 20):
 
         ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))],    z = U·h_t + c
 
-    Multi-task learning (Caruana 1997; Goldberg 2017, ch. 20): U and c are not saved, the encoder
-    serves both targets. v_f is the value of a feature that words share, from 0 to 1, such as
-    `Gender=Fem`. The features are those of ψ, as the output predicts those of φ already.
+    U and c are not saved; the encoder serves both targets. v_f is the value of a feature that words
+    share, from 0 to 1, such as `Gender=Fem`. The features are those of ψ, as the output predicts
+    those of φ already.
     """
 
     def __init__(self, model: LanguageModel, strength: float, seed: int):

@@ -198,8 +198,8 @@ class Trainer:
         rate = self.schedule.rate(self.recipe.learning_rate, epochs, self.recipe.epochs)
         if rate is not None:
             state.set_learning_rate(rate)
-        initial = state.encoder
-        if not batch.continues or self._resets() or initial is None:
+        initial, share = state.encoder, self.recipe.zero_state
+        if not batch.continues or (share and torch.rand(()).item() < share) or initial is None:
             initial = self.model.encoder.initial_state(batch.words.shape[1])
         nats, state.encoder = self.executor.step(batch, initial)
         norm = nn.utils.clip_grad_norm_(state.parameters(), self.recipe.max_grad_norm)
@@ -209,11 +209,6 @@ class Trainer:
         self.log.steps.append((nats, norm, state.learning_rate))
         state.nats = state.nats + nats * batch.word_count
         state.step, state.words = state.step + 1, state.words + batch.word_count
-
-    def _resets(self) -> bool:
-        """Return whether a window is read from the zero state, by chance (`zero_state`)."""
-        share = self.recipe.zero_state
-        return bool(share) and torch.rand(()).item() < share
 
     def _gradients(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
         """Fill the gradients; return the nats per word of a batch and the state after it."""
@@ -275,8 +270,9 @@ class Trainer:
         """Write a checkpoint; an error if a weight is not finite."""
         state = self.state
         if not all(bool(weight.isfinite().all()) for weight in state.parameters()):
-            place = f"epoch {state.epoch}, step {state.step}"
-            raise self._failure(f"a weight is not finite after {place}")
+            raise self._failure(
+                f"a weight is not finite after epoch {state.epoch}, step {state.step}"
+            )
         if state.encoder:
             state = replace(state, encoder=self.executor.gather(state.encoder))
         if self.executor.is_first:

@@ -13,7 +13,7 @@ import pandas as pd
 from accord.errors import AccordError, ExistsError
 from accord.lexicon.vectors import kmeans
 from accord.models.background import NGramBackground, NGrams, kneser_ney
-from accord.models.common.checks import expect_at_least
+from accord.models.common.checks import expect
 from accord.models.data import END, Model, Sentences
 from accord.models.inference.generation import Sampling, sample
 from accord.models.inference.interface import InferenceModel, log_sum_exp
@@ -92,7 +92,9 @@ class Conversion:
     states: int | None = None  # clusters of hidden states; null: states of n-grams
 
     def __post_init__(self):
-        expect_at_least(1, self, "order", "samples", "states")
+        for key in ("order", "samples", "states"):
+            value = getattr(self, key)
+            expect(key, value is None or value >= 1, "1 or more", value)
         if self.states and (self.order or self.prune is not None):
             raise AccordError("--states: expected no --order and no --prune, which are of n-grams")
 

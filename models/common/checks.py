@@ -17,13 +17,6 @@ def expect(key: str, is_sound: bool, expected: str, value: Any) -> None:
         raise AccordError(f"{key}: expected {expected}, got {value}")
 
 
-def expect_at_least(least: int, params: Any, *keys: str) -> None:
-    """Reject smaller numbers in some fields of a dataclass. None is allowed."""
-    for key in keys:
-        value = getattr(params, key)
-        expect(key, value is None or value >= least, f"{least} or more", value)
-
-
 def nearest(name: str, valid: Iterable[str], most: int = 40) -> str:
     """Return the end of an error: the nearest valid name, or the first `most` names without one."""
     names = list(valid)

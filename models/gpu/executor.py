@@ -59,13 +59,9 @@ class Executor:
         self.recorded = (
             RecordedSteps(gradients, log_linear_of(model).background) if is_recorded else None
         )
+        self.keeps_gradients = is_recorded  # in one place, where a recording writes them
         if is_recorded and isinstance(model.encoder, Recurrent):
             model.encoder.reader = read_in_parts  # more kernels, which a recording launches at once
-
-    @property
-    def keeps_gradients(self) -> bool:
-        """Return whether gradients stay in one place, where a recording writes them."""
-        return self.recorded is not None
 
     def prepared(
         self, batches: Iterator[Batch], prepare: Callable[[Batch], Prepared]

@@ -19,22 +19,12 @@ from accord.models.common.files import WEIGHTS
 from accord.models.train import Trainer
 
 TEXT = sentences(100)._replace(documents=np.repeat([0, 1, 2], [7, 60, 33]))
-PENALTIES = {
-    "activation": 1.0,
-    "temporal": 1.0,
-    "fraternal": 1.0,
-    "past_decode": 0.1,
-}  # means, which shares have to weigh
+# Means, which shares have to weigh.
+PENALTIES = {"activation": 1.0, "temporal": 1.0, "fraternal": 1.0, "past_decode": 0.1}
 # Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
 RECIPES = {
     text: replace(
-        RECIPE,
-        batch=10,
-        bptt=5,
-        epochs=4,
-        text=text,
-        checkpoint_steps=4,
-        losses=PENALTIES,
+        RECIPE, batch=10, bptt=5, epochs=4, text=text, checkpoint_steps=4, losses=PENALTIES
     )
     for text in ("stream", "sentences")
 }
@@ -60,11 +50,10 @@ def train(folder: Path, recipe, steps: int | None = None) -> None:
                 os._exit(0)
 
     changes = {name: getattr(recipe, name) for name in ("encoder", "weight_dropout", "text")}
-    network = model(**changes)
-    trainer = Trainer(network, recipe, folder, on_step)
+    trainer = Trainer(model(**changes), recipe, folder, on_step)
     trainer.fit(TEXT, TEXT)
-    written, own = load_file(folder / WEIGHTS), dict(trainer.model.named_parameters())
-    if not all(written[name].equal(own[name]) for name in own):
+    written = load_file(folder / WEIGHTS)
+    if not all(written[name].equal(w) for name, w in trainer.model.named_parameters()):
         os._exit(2)
 
 

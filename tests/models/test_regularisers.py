@@ -20,7 +20,6 @@ from accord.models.recipe import Recipe
 from accord.models.regularisers import (
     ActivationPenalty,
     AdaptorPenalty,
-    FraternalDropout,
     PastDecoder,
     apply_terms,
     regularisers,
@@ -140,15 +139,6 @@ def test_two_runs_drop_other_units_and_count_alike():
     gradients = (torch.autograd.grad(loss, weights) for loss in (found, expected))
     for of_both, of_each in zip(*gradients, strict=True):
         torch.testing.assert_close(of_both, of_each)
-
-
-def test_the_difference_of_two_runs_is_a_mean():
-    states = torch.zeros(3, 2), torch.tensor([[0.0, 3.0], [0.0, 0.0], [3.0, 0.0]])
-    seen = seen_with(None, torch.zeros(0))
-    runs = iter((torch.tensor(2.0 + 2 * n), seen._replace(states=h)) for n, h in enumerate(states))
-    loss, first = FraternalDropout(0.5).around(lambda: next(runs))()
-    assert loss.item() == pytest.approx(3 + 0.5 * 3)
-    assert first.states is states[0]
 
 
 def test_nats_and_state_are_those_of_the_first_run():
@@ -274,15 +264,6 @@ def test_the_penalty_of_a_batch_is_that_of_its_sentences_by_their_words(lengths)
     assert found.item() == pytest.approx(sum(alone).item() / sum(lengths))
     outputs[~is_word], dropped[~is_word] = 1e3, -1e3
     assert penalty(outputs, dropped, is_word).equal(found), "what is behind an end does not count"
-
-
-@pytest.mark.parametrize("lengths", [[1, 6, 2, 2, 9], [3, 3, 8]])
-def test_the_penalty_of_a_batch_is_that_of_shares_by_their_words(lengths):
-    whole = padded(lengths)
-    for cut in range(1, len(lengths)):
-        parts = [[each[:, side] for each in whole] for side in (slice(cut), slice(cut, None))]
-        shares = [part[2].sum() / sum(lengths) * penalty(*part) for part in parts]
-        assert sum(shares).item() == pytest.approx(penalty(*whole).item())
 
 
 @pytest.mark.slow

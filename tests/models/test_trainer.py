@@ -15,7 +15,7 @@ from training_cases import RECIPE, model, sentences
 from accord.models.common.device import choose_device, has_bfloat16
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors, load_weights
-from accord.models.data import Sentences, batches
+from accord.models.data import batches
 from accord.models.train import STEPS, Trainer, WeightAverage
 
 TEXT = sentences()
@@ -128,20 +128,6 @@ def test_a_share_of_the_windows_begins_from_the_zero_state(tmp_path, share):
 def test_a_missing_device_is_rejected_by_name(name):
     with pytest.raises(ValueError, match=f"device: expected auto, or one that is here; got {name}"):
         choose_device(name)
-
-
-@pytest.mark.slow
-def test_the_words_of_an_epoch_are_added_up_once(tmp_path, monkeypatch):
-    """With millions of documents a sum at every step takes longer than the step."""
-    texts = []
-
-    def words(text: Sentences) -> float:
-        texts.append(text)
-        return float(len(text.ids))
-
-    monkeypatch.setattr(Sentences, "epoch_words", property(words))
-    trained(tmp_path, replace(RECIPE, epochs=2, batch=2))
-    assert len(texts) == 2
 
 
 def poisoned(folder, step: int, recipe=SAVING) -> str:
