@@ -49,17 +49,8 @@ def read_jsonl(
     path: Path, split: str | None = None, among: range | None = None
 ) -> Iterator[Sentence]:
     """Yield a sentence for every line, an object with `text`; lists and objects are no labels."""
-    for number, line in numbered(path, among):
-        place = f"{path}, line {number}"
-        try:
-            value = parse_line(line)
-        except ValueError as error:
-            raise CorpusError(f"{place}: expected an object in JSON, but {error}") from None
-        if not isinstance(value, dict) or not isinstance(value.get(TEXT), str):
-            raise CorpusError(
-                f"{place}: expected an object with a string '{TEXT}', found {line[:60]!r}"
-            )
-        simple = {k: str(v).strip() for k, v in value.items() if isinstance(v, str | int | float)}
+    for number, row in _objects(path, among, {TEXT: str}):
+        simple = {k: str(v).strip() for k, v in row.items() if isinstance(v, str | int | float)}
         yield _sentence(simple, path, number, split)
 
 
@@ -132,7 +123,7 @@ def read_orangesum(
     Of each article its heading (a lead of one to three sentences) and its text are read. Paragraphs
     without a final stop are left out: titles, headings, captions of films, lists.
     """
-    for article in _documents(path, among, ARTICLE):
+    for _, article in _objects(path, among, ARTICLE):
         texts = (SIGNATURE.sub("", article[part]) for part in ARTICLE_PARTS)
         sentences = chain.from_iterable(map(segment, texts))
         yield from _of_document(str(article["id"]), sentences, split, COMPLETE)
@@ -151,7 +142,7 @@ def read_paragraphs(
     Sentences are named by their document and their position in it. Paragraphs without a final stop
     are left out: titles, items of lists.
     """
-    for document in _documents(path, among, {"id": str, "text": str}):
+    for _, document in _objects(path, among, {"id": str, "text": str}):
         sentences = chain.from_iterable(map(segment, document["text"].split("\n")))
         dashed = (DASHES.sub("—", sentence) for sentence in sentences)
         yield from _of_document(document["id"], dashed, split, COMPLETE_IN_NOVELS)
@@ -167,21 +158,23 @@ def _of_document(
             yield Unwanted("no stop at its end")
 
 
-def _documents(path: Path, among: range | None, keys: Mapping[str, type]) -> Iterator[dict]:
-    """Yield the document of each line; the reader needs these keys."""
+def _objects(
+    path: Path, among: range | None, keys: Mapping[str, type]
+) -> Iterator[tuple[int, dict]]:
+    """Yield the JSON object of each line, which has these keys, with its number."""
     for number, line in numbered(path, among):
         place = f"{path}, line {number}"
         try:
             document = parse_line(line)
         except ValueError as error:
-            raise CorpusError(f"{place}: expected a document in JSON, but {error}") from None
+            raise CorpusError(f"{place}: expected an object in JSON, but {error}") from None
         if not isinstance(document, dict):
-            raise CorpusError(f"{place}: expected a document in JSON, found {line[:60]!r}")
+            raise CorpusError(f"{place}: expected an object in JSON, found {line[:60]!r}")
         for key, kind in keys.items():
             if type(document.get(key)) is not kind:
                 value = repr(document[key])[:60] if key in document else "none"
                 raise CorpusError(f"{place}: expected {key!r} to be {kind.__name__}, found {value}")
-        yield document
+        yield number, document
 
 
 # Readers for which every line stands by itself, so that several processes can read one file.

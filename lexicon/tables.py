@@ -10,7 +10,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,7 +37,7 @@ FEATURE = re.compile(r"[^\s=|]+=[^\s=|]+")
 def read_table(path: Path, report: Report) -> Iterator[LexiconRow]:
     """Read a table with a header."""
     numbered = lines(path, report)
-    split = csv_cells if path.suffix == ".csv" else tab_cells
+    split = csv_cells if path.suffix == ".csv" else partial(str.split, sep="\t")
     names = [name.strip().lower() for name in split(header(path, numbered))]
     check_names(path, names, REQUIRED)
     seen: dict[tuple[str, ...], int] = {}
@@ -53,10 +53,6 @@ def read_table(path: Path, report: Report) -> Iterator[LexiconRow]:
         return [row]
 
     return rows(numbered, report, parse)
-
-
-def tab_cells(line: str) -> list[str]:
-    return line.split("\t")
 
 
 def csv_cells(line: str) -> list[str]:

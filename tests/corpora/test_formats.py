@@ -35,7 +35,11 @@ def test_labels_are_read_by_their_names(tmp_path, name):
         ("a.tsv", "phrase\tgenre\nVa .\tnews\n", r"line 1: expected a header .* 'text'"),
         ("a.tsv", "text\tgenre\nVa .\n", "line 2: expected 2 columns, found 1"),
         ("a.tsv", "text\tgenre\n \tnews\n", "line 2: expected a sentence in 'text'"),
-        ("a.jsonl", '{"text": "Va ."}\n{"texte": "Viens ."}\n', "line 2: expected an object"),
+        (
+            "a.jsonl",
+            '{"text": "Va ."}\n{"texte": "Viens ."}\n',
+            "line 2: expected 'text' to be str",
+        ),
         ("a.jsonl", "{\n", "line 1: expected an object in JSON, but"),
         ("a.jsonl", '{"text": "Va \\ud800."}\n', r"a\.jsonl, line 1: .* half of a character"),
         ("a.jsonl", "[" * 10_000, "line 1: .* it is nested too deeply"),
@@ -151,13 +155,10 @@ def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(t
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "expected a document in JSON, but"),
-        ("[1]", r"expected a document in JSON, found '\[1\]"),
-        ("[" * 100_000, "expected a document in JSON, but"),
-        (
-            json.dumps({**ARTICLE, "heading": "\ud83d."}),
-            "expected .* half of a character",
-        ),
+        ("{", "expected an object in JSON, but"),
+        ("[1]", r"expected an object in JSON, found '\[1\]"),
+        ("[" * 100_000, "expected an object in JSON, but"),
+        (json.dumps({**ARTICLE, "heading": "\ud83d."}), "expected .* half of a character"),
         (json.dumps({"id": 1, "heading": ""}), "expected 'article' to be str, found none"),
         (json.dumps({**ARTICLE, "id": "7"}), "expected 'id' to be int, found '7'"),
         (json.dumps({**ARTICLE, "heading": None}), "expected 'heading' to be str, found None"),

@@ -7,26 +7,11 @@ import pytest
 from accord import lexicon
 
 TABLE = Path(__file__).parents[1] / "data" / "hard-words.txt"
-SHORT = {
-    "Mood=Ind": "ind",
-    "Mood=Sub": "sub",
-    "Mood=Cnd": "cnd",
-    "Mood=Imp": "imp",
-    "VerbForm=Part": "part",
-    "VerbForm=Inf": "inf",
-    "VerbForm=Fin": "",
-    "Tense=Pres": "pres",
-    "Tense=Imp": "impf",
-    "Tense=Past": "past",
-    "Tense=Fut": "fut",
-    "Person=1": "1",
-    "Person=2": "2",
-    "Person=3": "3",
-    "Gender=Masc": "m",
-    "Gender=Fem": "f",
-    "Number=Sing": "s",
-    "Number=Plur": "p",
-}
+LONG = "Mood=Ind Mood=Sub Mood=Cnd Mood=Imp VerbForm=Part VerbForm=Inf VerbForm=Fin Tense=Pres"
+LONG += " Tense=Imp Tense=Past Tense=Fut Person=1 Person=2 Person=3 Gender=Masc Gender=Fem"
+LONG += " Number=Sing Number=Plur"
+SHORT = "ind sub cnd imp part inf  pres impf past fut 1 2 3 m f s p"  # VerbForm=Fin is not written
+SHORT = dict(zip(LONG.split(), SHORT.split(" "), strict=True))
 
 
 def expected(name: str) -> dict[str, str]:

@@ -1,10 +1,10 @@
-"""Classes by exchange: each word where the class bigrams tell most."""
+"""Classes of words by exchange and for the output, and their letters in numbers."""
 
 import numpy as np
 import pytest
 
 from accord.models.data import Sentences
-from accord.pipeline.data.word_vectors import exchange_clusters
+from accord.pipeline.data.word_vectors import LONGEST, exchange_clusters, spelled, word_classes
 
 END, UNSEEN = 0, 41
 
@@ -68,3 +68,58 @@ def test_every_word_its_own_class_says_all_there_is_to_say():
 def test_the_same_text_has_the_same_classes():
     first, again = (exchange_clusters(text(), UNSEEN + 1, 10) for _ in range(2))
     assert (first == again).all()
+
+
+COUNTS = np.array([300, 200, 120, 60, 40, 20, 10, 5, 3, 2, 1, 1, 1, 0, 0])  # of words 0 to 14
+
+
+def counted_text() -> Sentences:
+    """The words of COUNTS in an order by chance, END (0) being the last of each sentence."""
+    generator = np.random.default_rng(0)
+    words = generator.permutation(np.repeat(np.arange(1, 15), COUNTS[1:]))
+    ends = np.sort(generator.choice(np.arange(1, len(words)), 299, replace=False))
+    ids = np.append(np.insert(words, ends, 0), 0)
+    stops = np.flatnonzero(ids == 0)
+    return Sentences(ids, np.diff(stops, prepend=-1))
+
+
+@pytest.mark.parametrize("by", ["neighbours", "frequency", "evenly"])
+def test_every_word_has_a_class_and_rare_ones_share_it_with_unseen_ones(by):
+    classes = word_classes(counted_text(), COUNTS, 4, by)
+    assert len(classes) == len(COUNTS)
+    assert sorted(set(classes)) == list(range(4))
+    assert len(set(classes[10:])) == 1
+
+
+def test_by_frequency_the_frequent_words_are_apart():
+    classes = word_classes(counted_text(), COUNTS, 4, "frequency")
+    sizes = np.bincount(classes[:10])
+    assert (np.diff(classes[:10]) >= 0).all()
+    assert sizes[0] < sizes[-1]
+
+
+def test_evenly_classes_have_as_many_words():
+    assert np.bincount(word_classes(counted_text(), COUNTS, 5, "evenly")[:10]).tolist() == [
+        3,
+        2,
+        2,
+        2,
+        1,
+    ]
+
+
+def test_words_are_told_apart_by_their_letters_and_special_words_by_themselves():
+    table = spelled(["</s>", "<unk>", "été", "te", "<unk> NOUN"])
+    lengths = (table > 0).sum(axis=1)
+    assert lengths.tolist() == [1, 1, 5, 4, 1]  # a begin and an end beside the letters
+    assert len({tuple(row) for row in table.tolist()}) == 5
+    assert table[2, 0] == table[3, 0] and table[2, 4] == table[3, 3]  # the begin and the end
+    assert table[2, 1] == table[2, 3] and table[2, 2] == table[3, 1]  # é, and t
+    assert table[3, 2] not in table[2]  # e is not é
+
+
+def test_of_a_very_long_word_the_ending_is_kept():
+    long = "x" * 100 + "ment"
+    table = spelled([long, "ment"])
+    assert table.shape[1] == LONGEST + 2
+    assert (table[0, -5:] == table[1, 1:6]).all()

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from collections import Counter
 
+import pandas as pd
 import pytest
 
 from accord.pipeline.base import arrow as tables
 from accord.pipeline.config.sections import TokeniseParams
+from accord.pipeline.data.vocabulary import WRITTEN, read_written, save_written
 from accord.pipeline.stages import corpus, tokenise
 
 
@@ -82,3 +85,32 @@ def test_texts_and_treebanks_stand_side_by_side_and_keep_their_parts(tmp_path, t
     syntactic = made(tmp_path / "syntactic", text, view="syntactic", lowercase=False)
     assert syntactic[3]["words"] == ["de", "le"]
     assert syntactic[4]["words"][-2] == "Parc"
+
+
+def test_the_commonest_spelling_is_kept_and_small_letters_where_it_is_a_tie(tmp_path):
+    counts = Counter({"Paris": 3, "paris": 1, "le": 5, "Le": 5, "LE": 1, "SNCF": 1})
+    save_written(tmp_path, counts)
+    found = pd.Series(["le", "paris", "sncf", "lyon"]).map(read_written(tmp_path))
+    assert found.tolist()[:3] == ["le", "Paris", "SNCF"]
+    assert pd.isna(found[3])
+
+
+def test_only_the_training_text_says_how_words_are_written(tiny_run, tmp_path):
+    sentences = tiny_run.artefacts["ll-rnn", "corpus"].folder
+    shouted = tmp_path / "corpus"
+    shouted.mkdir()
+    for path in sentences.glob("*.arrow"):
+        kept = tables.rows(path)
+        if path.stem != "train":
+            kept = (row | {"text": row["text"].upper()} for row in kept)
+        tables.write_rows(shouted / path.name, corpus.SCHEMA, kept)
+    (tmp_path / "out").mkdir()
+    tokenise.compute(TokeniseParams(), {"corpus": shouted}, tmp_path / "out")
+    before = tiny_run.artefacts["ll-rnn", "tokenise"].folder / WRITTEN
+    assert (tmp_path / "out" / WRITTEN).read_bytes() == before.read_bytes()
+
+
+def test_where_capitals_are_kept_there_is_nothing_to_keep(tiny_run, tmp_path):
+    sentences = tiny_run.artefacts["ll-rnn", "corpus"].folder
+    tokenise.compute(TokeniseParams(lowercase=False), {"corpus": sentences}, tmp_path)
+    assert not (tmp_path / WRITTEN).exists()

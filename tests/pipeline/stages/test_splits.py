@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.pipeline.config.sections import CorpusParams
-from accord.pipeline.data.splits import split_by_document, split_by_sentence
+from accord.pipeline.stages.corpus import split_by_document, split_by_sentence
 
 SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=60)  # of documents
 
