@@ -17,12 +17,12 @@ TESTS = {
         "models/test_ngram.py",
         "models/test_prior.py",
         "models/test_background.py",
-        "models/test_background_masses.py",
+        "models/test_background.py",
         "models/test_log_linear.py",
     ),
     "models/background.py": ("models/test_background_ngram.py",),
     "models/encoder.py": (
-        "models/test_dense_block.py",
+        "models/test_features.py",
         "models/test_embedding.py",
         "models/test_dropout.py",
     ),
@@ -32,7 +32,7 @@ TESTS = {
     "models/inference/numpy_model.py": ("models/inference/test_numpy_model.py",),
     "models/inference/interface.py": ("models/inference/test_constraints.py",),
     "models/inference/torch_model.py": (
-        "models/test_prefix_tree.py",
+        "models/test_data.py",
         "models/test_trainer.py",
     ),
     "models/log_linear.py": (
@@ -44,7 +44,7 @@ TESTS = {
     "models/spelling/ngram.py": ("models/spelling/test_spelling.py",),
     "models/spelling/spelling.py": (
         "models/spelling/test_spelling.py",
-        "models/spelling/test_open_vocabulary.py",
+        "models/spelling/test_spelling.py",
     ),
     "models/calibration.py": ("models/test_fitting.py",),
     "models/optimisers.py": ("models/test_optimisers.py",),

@@ -1,3 +1,6 @@
+"""ψ: words are read by their features or one-hot; tied weights and dropout of features."""
+
+import numpy as np
 import pytest
 import torch
 from log_linear_cases import dense, random_features
@@ -5,6 +8,9 @@ from log_linear_cases import dense, random_features
 from accord.models.background import Uniform
 from accord.models.encoder import FeatureEmbedding
 from accord.models.log_linear import LogLinear
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
 
 
 def test_a_word_is_the_sum_of_its_features():
@@ -48,3 +54,37 @@ def test_feature_dropout_leaves_out_features_in_training_only():
 def test_a_word_out_of_range_is_refused():
     with pytest.raises(IndexError, match=r"words: .* under 60; got 60 at index \(0, 1\)"):
         FeatureEmbedding(random_features(), 5)(torch.tensor([[0, 60]]))
+
+
+# Words 0 and 1 have the same features, word 2 has others.
+FEATURES = Features(
+    np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 0, 1]), feature_count=2
+)
+
+
+@torch.no_grad()
+def read(**choices) -> torch.Tensor:
+    recipe = Recipe(embedding=8, hidden=8, layers=1, **choices)
+    model = LanguageModel(recipe, FEATURES, Uniform(FEATURES)).eval()
+    h, _ = model(torch.tensor([[0, 1, 2]]), model.encoder.initial_state(3))
+    assert model.output.log_prob(h[0]).exp().sum(dim=1) == pytest.approx([1, 1, 1])
+    return h[0]
+
+
+def test_words_of_one_signature_are_read_alike_by_features_and_apart_by_words():
+    by_features = read()
+    assert torch.equal(by_features[0], by_features[1])
+    assert not torch.allclose(by_features[0], by_features[2])
+    by_words = read(input="words", tied=False)
+    assert not torch.allclose(by_words[0], by_words[1])
+
+
+def test_words_cannot_be_tied_to_features():
+    with pytest.raises(ValueError, match="expected tied: false"):
+        read(input="words", tied=True)
+
+
+def test_letters_are_no_features():
+    letters = np.array([[1, 2], [1, 3], [3, 2]])
+    with pytest.raises(ValueError, match="psi: expected features of words, got their letters"):
+        LanguageModel(Recipe(), FEATURES, Uniform(FEATURES), psi=letters)
