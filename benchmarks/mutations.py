@@ -168,7 +168,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
     "models/inference/next_word.py": [
-        ("a word ranks behind its equals", "scores, known) + TIE", "log_p, known) - TIE"),
+        ("a word ranks behind its equals", "scores, known) + TIE", "scores, known) - TIE"),
     ],
     "models/inference/numpy_model.py": [
         (
