@@ -71,9 +71,9 @@ def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
         "base: tiny\n"
         "train: {epochs: 1}\n"
         "models:\n"
-        "  small-100: {corpus: {limit: 100}}\n"
-        "  small-300: {corpus: {limit: 300}}\n"
-        "  other: {}\n"
+        "  small-60: {corpus: {limit: 60}}\n"
+        "  small-120: {corpus: {limit: 120}}\n"
+        "  other: {corpus: {limit: 60}, train: {output: background}}\n"
     )
     report = accord.run(str(config), runs=tmp_path / "runs").folder / "report"
     drawn = (report / "learning.svg").read_text(encoding="utf-8")
