@@ -81,11 +81,16 @@ def trust_files(value: Any) -> None:
 
 @cache
 def _module_of(path: Path) -> Any:
-    spec = spec_from_file_location(path.stem, path)
+    spec = spec_from_file_location(f"accord file {path.with_suffix('')}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise AccordError(f"expected a file of Python, found none at {path}")
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[spec.name] = module  # where inspect and dataclasses look a class's module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     return module
 
 
