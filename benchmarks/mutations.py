@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parents[1]
 TESTS = {
     "corpora/tokenise.py": ("corpora/test_tokenise.py",),
     "lexicon/chain.py": ("lexicon/test_chain.py",),
-    "lexicon/guesser.py": ("lexicon/test_guesser_by_definition.py", "lexicon/test_guesser.py"),
+    "lexicon/guesser.py": ("lexicon/test_guesser.py",),
     "models/fine_tuning.py": ("models/test_fine_tuning.py",),
     "models/ngrams.py": (
         "models/test_ngram.py",
@@ -60,10 +60,7 @@ TESTS = {
         "pipeline/evaluation/test_agreement.py",
     ),
     "pipeline/evaluation/comparison.py": ("pipeline/study/test_compare.py",),
-    "pipeline/data/templates.py": (
-        "pipeline/data/test_templates.py",
-        "pipeline/data/test_factors.py",
-    ),
+    "pipeline/data/templates.py": ("pipeline/data/test_templates.py",),
     "pipeline/stages/analyse.py": (
         "pipeline/stages/test_protocol.py",
         "pipeline/stages/test_open_stage.py",
@@ -72,10 +69,7 @@ TESTS = {
         "pipeline/stages/test_encode.py",
         "pipeline/stages/test_open_stage.py",
     ),
-    "pipeline/stages/tokenise.py": (
-        "pipeline/stages/test_tokenise_stage.py",
-        "pipeline/data/test_written_forms.py",
-    ),
+    "pipeline/stages/tokenise.py": ("pipeline/stages/test_tokenise_stage.py",),
     "pipeline/stages/train.py": ("pipeline/run/test_seeds.py",),
 }
 
