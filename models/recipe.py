@@ -167,7 +167,7 @@ class Recipe(Section):
         expect("start", not by_letters, "a model that does not read letters", self.input)
         for name, chosen in parts_chosen(Recipe).items():
             for choice in chosen.choices(getattr(self, name)):
-                if check := chosen.about(choice, "check"):
+                if check := chosen.registry.about(choice, "check"):
                     imported(check)(self)
 
     @property
@@ -180,12 +180,12 @@ class Recipe(Section):
 
     @property
     def fitted(self) -> set[str]:
-        """The settings of the output that are fitted on validation text after training."""
+        """Return the settings of the output that are fitted on validation text after training."""
         return {name for name in FITTED if parted(self.output)[1].get(name)}
 
     @property
     def pretraining(self) -> str:
-        """The use of pretraining text: initialise, background, or none."""
+        """Return the use of pretraining text: initialise, background, or none."""
         return self.phases.get("pretraining", {}).get("use", "none")
 
     def unfitted(self) -> Self:

@@ -65,7 +65,7 @@ class LabelledUnigram(Background):
         self.register_buffer("default_labels", torch.zeros(1, dtype=torch.long), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        """The label of the sentence that each word is in: (N × 1)."""
+        """Return the label of each word's sentence: (N × 1)."""
         if sentences.labels is None:
             return np.full((len(sentences.ids), 1), int(self.default_labels[0]), np.int64)
         return np.repeat(sentences.labels[:, :1].astype(np.int64), sentences.lengths, axis=0)
@@ -107,7 +107,7 @@ def with_topics(
     topics: Mapping[str, Sequence[int]],
     boost: float,
 ) -> np.ndarray:
-    """The same with the listed words of each label so many times as heavy."""
+    """Return the masses with the listed words of each label `boost` times as heavy."""
     raised = mass.copy()
     for number, label in enumerate(labels, start=1):
         raised[number, list(topics.get(label, ()))] *= boost
@@ -124,30 +124,30 @@ class CharacterAutomaton:
 
     def __init__(self, arcs: Iterable[tuple[int, str, int, float]], final: Mapping[int, float]):
         self.arcs: dict[tuple[int, str], list[tuple[int, float]]] = defaultdict(list)
-        for state, character, after, weight in arcs:
-            self.arcs[state, character].append((after, weight))
+        for state, character, target, weight in arcs:
+            self.arcs[state, character].append((target, weight))
         self.final = dict(final)
 
     def weight(self, form: str) -> float:
         """A(x), by the forward algorithm."""
         now = {0: 1.0}
         for character in form:
-            after: dict[int, float] = defaultdict(float)
+            reached: dict[int, float] = defaultdict(float)
             for state, so_far in now.items():
                 for target, weight in self.arcs.get((state, character), ()):
-                    after[target] += so_far * weight
-            now = after
+                    reached[target] += so_far * weight
+            now = reached
         return sum(weight * self.final.get(state, 0.0) for state, weight in now.items())
 
     def total(self) -> float:
         """Σ_x A(x) over all strings, (I − M)⁻¹ of the start and the final weights."""
         states = {0, *self.final, *(state for state, _ in self.arcs)}
-        states |= {after for arcs in self.arcs.values() for after, _ in arcs}
+        states |= {target for arcs in self.arcs.values() for target, _ in arcs}
         number = {state: place for place, state in enumerate(sorted(states))}
         matrix, final = np.zeros((len(states), len(states))), np.zeros(len(states))
         for (state, _), arcs in self.arcs.items():
-            for after, weight in arcs:
-                matrix[number[state], number[after]] += weight
+            for target, weight in arcs:
+                matrix[number[state], number[target]] += weight
         for state, weight in self.final.items():
             final[number[state]] = weight
         if (np.abs(np.linalg.eigvals(matrix)) >= 1 - 1e-12).any():
@@ -156,7 +156,7 @@ class CharacterAutomaton:
 
     @classmethod
     def counted(cls, forms: Mapping[str, float], order: int) -> "CharacterAutomaton":
-        """The automaton of an n-gram model of letters, interpolated as Witten and Bell do.
+        """Return the automaton of an n-gram model of letters, interpolated as Witten and Bell do.
 
         A state is the last order − 1 letters. Weights of a state and its end sum to one, so the
         weights of all strings do.
@@ -185,18 +185,18 @@ class CharacterAutomaton:
             for letter in letters:
                 if letter == end:
                     continue
-                after = (context + letter)[-(order - 1) :] if order > 1 else ""
-                while after not in counts:  # the longest that was counted
-                    after = after[1:]
-                if after not in number:
-                    number[after] = len(number)
-                    waiting.append(after)
-                arcs.append((number[context], letter, number[after], p[context][letter]))
+                target = (context + letter)[-(order - 1) :] if order > 1 else ""
+                while target not in counts:  # the longest that was counted
+                    target = target[1:]
+                if target not in number:
+                    number[target] = len(number)
+                    waiting.append(target)
+                arcs.append((number[context], letter, number[target], p[context][letter]))
         return cls(arcs, final)
 
     @classmethod
     def read(cls, path: Path) -> "CharacterAutomaton":
-        """A file of OpenFst's text form, whose weights are negative logarithms.
+        """Read a file of OpenFst's text form, whose weights are negative logarithms.
 
         A line has state, next state, character, the same again and a weight, or a final state and
         a weight; a weight that is left out is 0.
@@ -226,34 +226,34 @@ def weighed(
     written = ~is_special
     if not weights[written].any():
         raise AccordError("automaton: it accepts no word of the vocabulary")
-    found = mass / mass.sum()
-    of_written = found[written].sum()
-    found[written] = weights[written] / weights[written].sum() * of_written
-    return found
+    b = mass / mass.sum()
+    of_written = b[written].sum()
+    b[written] = weights[written] / weights[written].sum() * of_written
+    return b
 
 
-def classes(given: HistoryContext) -> "ClassBackground":
-    """The classes of the last words (Brown et al. 1992), those of `encode.classes`."""
-    if given.classes is None:
+def classes(setting: HistoryContext) -> "ClassBackground":
+    """Classes of the last words (Brown et al. 1992), those of `encode.classes`."""
+    if setting.classes is None:
         raise AccordError(
             "background.history: classes expects classes of words; set encode.classes"
         )
-    words = given.features.vocabulary_size
-    others = given.classes[np.arange(words) != END]
+    words = setting.features.vocabulary_size
+    others = setting.classes[np.arange(words) != END]
     of_word = np.zeros(words, np.int64)  # the sentence's end has a class of its own
     of_word[np.arange(words) != END] = 1 + np.unique(others, return_inverse=True)[1]
-    texts = [Sentences(of_word[text.ids], text.lengths) for text in given.texts]
+    texts = [Sentences(of_word[text.ids], text.lengths) for text in setting.texts]
     within = NGramBackground.learn(
         Features.one_hot(int(of_word.max()) + 1),
         texts,
-        given.order,
-        given.smoothing,
+        setting.order,
+        setting.smoothing,
         np.ones_like,
-        given.folds,
+        setting.folds,
     )
-    counted = (np.bincount(text.ids, minlength=words) for text in lacking(given.texts, given.folds))
-    mass = np.stack([given.prior(counts) for counts in counted])
-    return ClassBackground(given.features, within, of_word, mass)
+    left = lacking(setting.texts, setting.folds)
+    mass = np.stack([setting.prior(np.bincount(text.ids, minlength=words)) for text in left])
+    return ClassBackground(setting.features, within, of_word, mass)
 
 
 class ClassBackground(Background):
@@ -314,7 +314,7 @@ class ClassBackground(Background):
 
     @property
     def size(self) -> int:
-        """How many n-grams of classes are listed, and words in classes."""
+        """Count the listed n-grams of classes, and the words in classes."""
         return self.within.size + len(self.class_of_word)
 
     def _of_signatures(self, context: Tensor, of_classes: Tensor) -> Tensor:
@@ -325,11 +325,11 @@ class ClassBackground(Background):
 
 
 def factored(
-    given: HistoryContext,
+    setting: HistoryContext,
     *,
     factors: Annotated[str, "factors to back off to, in turn; gender and others too"] = "lemma pos",
 ) -> NGramBackground:
-    """The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given up a time.
+    """Last words with their factors (Bilmes & Kirchhoff 2003), of which one is given up a time.
 
     With lemma ℓ and part of speech c the path of backing off is
 
@@ -339,24 +339,24 @@ def factored(
     it best: where a lemma has but one form the counts of both are the same, and other smoothings
     trust them twice.
     """
-    if given.factors is None:
+    if setting.factors is None:
         raise AccordError("background.history: factored is of words; a model of subwords has none")
-    named = [given.factors[name] for name in factors.split()]
+    named = [setting.factors[name] for name in factors.split()]
 
     def history(sentences: Sentences) -> Iterator[np.ndarray]:
-        for word in last_words(sentences, given.order - 1):
+        for word in last_words(sentences, setting.order - 1):
             factors_of_word = [np.where(word > END, factor[word], word) for factor in named]
             first, *others = [*reversed(factors_of_word), word]
             yield first  # a sentence's start is told but once
             yield from (np.where(column == END, NOTHING, column) for column in others)
 
     return NGramBackground.learn(
-        given.features,
-        given.texts,
-        given.order,
-        given.smoothing,
-        given.prior,
-        given.folds,
+        setting.features,
+        setting.texts,
+        setting.order,
+        setting.smoothing,
+        setting.prior,
+        setting.folds,
         history,
     )
 
@@ -379,8 +379,8 @@ class MixedBackground(Background):
         self.register_buffer("log_weights", torch.from_numpy(np.log(weights)), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        found = [part.contexts(sentences, training) for part in self.parts]
-        return np.concatenate([*found, kinds(found[0], sentences)[:, None]], axis=1)
+        nodes = [part.contexts(sentences, training) for part in self.parts]
+        return np.concatenate([*nodes, kinds(nodes[0], sentences)[:, None]], axis=1)
 
     def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
         log_mass = self._mixed(context, lambda part, of_part: part.class_terms(of_part)[0])
@@ -400,14 +400,14 @@ class MixedBackground(Background):
         return sum(part.size for part in self.parts)
 
     def _mixed(
-        self, context: Tensor | None, asked: Callable[[NGramBackground, Tensor], Tensor]
+        self, context: Tensor | None, masses_of: Callable[[NGramBackground, Tensor], Tensor]
     ) -> Tensor:
         context = required(context)
         weights = self.log_weights[context[:, -1]]
         contexts = context[:, :-1].split([part.ngrams.order for part in self.parts], dim=1)
         weighed = (
             masses + weight.unsqueeze(1).to(masses.dtype)
-            for masses, weight in zip(map(asked, self.parts, contexts), weights.T, strict=True)
+            for masses, weight in zip(map(masses_of, self.parts, contexts), weights.T, strict=True)
         )
         # One after the other, as each may be as wide as all words.
         return reduce(torch.logaddexp, weighed)
@@ -415,8 +415,8 @@ class MixedBackground(Background):
 
 def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
     """Of each context, by its nodes: twice how many words it is of, one more at the start."""
-    found = (nodes >= 0).sum(axis=1) - 1
-    return 2 * found + (found > sentences.offsets)
+    known = (nodes >= 0).sum(axis=1) - 1
+    return 2 * known + (known > sentences.offsets)
 
 
 def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
@@ -457,40 +457,40 @@ def fitted_weights(
     )
 
 
-def skip(given: HistoryContext) -> MixedBackground:
-    """The last words, and the same with one of them skipped, interpolated (Goodman 2001).
+def skip(setting: HistoryContext) -> MixedBackground:
+    """Last words, and the same with one of them skipped, interpolated (Goodman 2001).
 
         p(w | h) = λ₀·p(w | w₋₁ w₋₂ w₋₃ …) + λ₁·p(w | w₋₂ w₋₃ …) + λ₂·p(w | w₋₁ w₋₃ …) + …
 
     The weights are those under which a tenth of the text is likeliest by the n-grams of the rest;
     there is a set of them for each number of last words that are known as a context.
     """
-    reach = given.order - 1
+    reach = setting.order - 1
     skipped = [None, *range(reach - 1)]  # the oldest is not: to back off is to skip it
 
     def learn(texts: Sequence[Sentences], folds: int) -> list[NGramBackground]:
         return [
             NGramBackground.learn(
-                given.features,
+                setting.features,
                 texts,
-                given.order,
-                given.smoothing,
-                given.prior,
+                setting.order,
+                setting.smoothing,
+                setting.prior,
                 folds,
-                partial(_without, skipped=each, reach=reach),
+                partial(_without, skipped=omitted, reach=reach),
             )
-            for each in skipped
+            for omitted in skipped
         ]
 
     return MixedBackground(
-        given.features,
-        learn(given.texts, given.folds),
-        fitted_weights(learn, given.texts),
+        setting.features,
+        learn(setting.texts, setting.folds),
+        fitted_weights(learn, setting.texts),
     )
 
 
 def _without(sentences: Sentences, skipped: int | None, reach: int) -> Iterator[np.ndarray]:
-    """The last words but one, the last being number 0; a sentence's start is never skipped."""
+    """Yield the last words but one, counted from 0; a sentence's start is never skipped."""
     is_start = np.zeros(len(sentences.ids), bool)
     for number, column in enumerate(last_words(sentences, reach)):
         if number == skipped:
@@ -514,16 +514,16 @@ class HistoryTree(NamedTuple):
     words: int
 
     def path(self, sentences: Sentences, reach: int) -> Iterator[np.ndarray]:
-        """The answers for every word of a text, from the root down, and then its last words.
+        """Yield the answers for every word of a text, from the root down, and then its last words.
 
         Backing off goes up the tree. An answer is 1 or 2; words that a question does not know
         belong to the first side.
         """
         last = [*last_words(sentences, reach)]
-        asked = np.maximum(np.array(last), END)
+        words = np.maximum(np.array(last), END)
         node, every = np.zeros(len(sentences.ids), np.int64), np.arange(len(sentences.ids))
         for position, keys, sides in zip(self.positions, self.keys, self.sides, strict=True):
-            key = node * self.words + asked[position[node], every]
+            key = node * self.words + words[position[node], every]
             at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
             side = np.where(keys[at] == key, sides[at], 0)
             yield 1 + side
@@ -541,11 +541,11 @@ class HistoryTree(NamedTuple):
         """
         tree = cls([], [], [], words)
         group = draw.integers(GROUPS, size=words)[sentences.ids]
-        asked = np.maximum(np.array([*last_words(sentences, reach)]), END)
+        last = np.maximum(np.array([*last_words(sentences, reach)]), END)
         node, every = np.zeros(len(group), np.int64), np.arange(len(group))
         for level in range(depth if reach else 0):
             position = draw.integers(reach, size=2**level)
-            key = node * words + asked[position[node], every]
+            key = node * words + last[position[node], every]
             keys, of_word = np.unique(key, return_inverse=True)
             followed = np.bincount(of_word * GROUPS + group, minlength=len(keys) * GROUPS)
             counts = followed.reshape(-1, GROUPS).astype(np.float64)
@@ -557,19 +557,19 @@ class HistoryTree(NamedTuple):
 
 
 def best_sides(counts: np.ndarray, node: np.ndarray, sides: np.ndarray) -> np.ndarray:
-    """The side of each word (W) on which the groups that follow it (W × G) are likelier."""
+    """Return the side of each word (W) on which the groups that follow it (W × G) are likelier."""
     for _ in range(PASSES):
         sums = np.full((node.max() + 1, 2, counts.shape[1]), PRIOR)
         np.add.at(sums, (node, sides), counts)
         log_p = np.log(sums / sums.sum(axis=2, keepdims=True))
-        before, sides = sides, np.einsum("wg,wsg->ws", counts, log_p[node]).argmax(axis=1)
-        if np.array_equal(before, sides):
+        previous, sides = sides, np.einsum("wg,wsg->ws", counts, log_p[node]).argmax(axis=1)
+        if np.array_equal(previous, sides):
             break
     return sides
 
 
 def forest(
-    given: HistoryContext,
+    setting: HistoryContext,
     *,
     trees: Annotated[int, Range(ge=1), "trees in the forest"] = 5,
     depth: Annotated[int, Range(ge=0), "questions from the root of a tree to a leaf"] = 2,
@@ -581,25 +581,25 @@ def forest(
     The n-grams of a tree have its answers as a history, and the last words behind them. All trees
     are grown on the whole text, also where parts of it are left out of the counts.
     """
-    reach, words = given.order - 1, given.features.vocabulary_size
-    (text,) = lacking(given.texts, 0)
+    reach, words = setting.order - 1, setting.features.vocabulary_size
+    (text,) = lacking(setting.texts, 0)
     parts = []
     for number in range(trees):
         generator = np.random.default_rng(number)
         tree = HistoryTree.grown(text, reach, depth, words, generator)
         parts.append(
             NGramBackground.learn(
-                given.features,
-                given.texts,
-                given.order,
-                given.smoothing,
-                given.prior,
-                given.folds,
+                setting.features,
+                setting.texts,
+                setting.order,
+                setting.smoothing,
+                setting.prior,
+                setting.folds,
                 partial(tree.path, reach=reach),
             )
         )
     weights = np.full((2 * parts[0].ngrams.order, trees), 1 / trees)
-    return MixedBackground(given.features, parts, weights)
+    return MixedBackground(setting.features, parts, weights)
 
 
 TOPICS = "topics.json"  # the words of each label, by number
@@ -622,7 +622,7 @@ def of_arpa(
     *,
     file: Annotated[str, FILE, "an ARPA file, as KenLM and SRILM write it; perhaps .gz"] = "",
 ) -> ArpaBackground:
-    """The n-grams of an ARPA file; words that it lacks share the mass of <unk>."""
+    """N-grams of an ARPA file; words that it lacks share the mass of <unk>."""
     _expect_words(model, "arpa")
     return load(features, model.folder, model.background.order)
 
@@ -701,5 +701,5 @@ def characters(
     ] = None,
     order: Annotated[int, Range(ge=1), "letters of these n-grams"] = 4,
 ) -> Unigram:
-    """The weights that an automaton over characters gives to words."""
+    """Weights that an automaton over characters gives to words."""
     return unigram(model, features, texts, folds)

@@ -87,20 +87,20 @@ def rescore(
     scorer, other = load_model(run, model), load_backward(backward)
     weights = Weights(model_weight, word_weight)
     if tune:
-        weights = tuned(development, Terms.of(development, scorer, other))
+        weights = tuned(development, Terms.scored(development, scorer, other))
         say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
-    terms = Terms.of(lists, scorer, other)
+    terms = Terms.scored(lists, scorer, other)
     if terms.unknown:
         say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
     chosen = weights.best(terms)
-    for found, at in zip(lists, chosen, strict=True):
-        echo(f"{found.id} ||| {found.texts[at]}")
-    if all(found.reference for found in lists):
-        before = error_rate(lists, Weights(0, 0).best(terms))
-        after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
-        say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
-        for name, each in (("before", Weights(0, 0)), ("after", weights)):
-            ranks = RankMeasures.of(lists, each.totals(terms))
+    for hypotheses, at in zip(lists, chosen, strict=True):
+        echo(f"{hypotheses.id} ||| {hypotheses.texts[at]}")
+    if all(hypotheses.reference for hypotheses in lists):
+        first = error_rate(lists, Weights(0, 0).best(terms))
+        reranked, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
+        say(f"word error rate: {first:.2%} before, {reranked:.2%} after, {least:.2%} at the least")
+        for name, weighting in (("before", Weights(0, 0)), ("after", weights)):
+            ranks = RankMeasures.measured(lists, weighting.totals(terms))
             say(
                 f"rank of the best hypothesis {name}: first in {ranks.first:.1%}, mean "
                 f"{ranks.rank:.2f}, mean reciprocal {ranks.reciprocal:.3f}; sentences with an "

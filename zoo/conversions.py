@@ -70,9 +70,9 @@ def clustered(
 def _some(text: Sentences) -> Sentences:
     """Sentences of SAMPLE words, or all of a shorter text."""
     order = np.random.default_rng(SEED).permutation(len(text.lengths))
-    before = np.cumsum(text.lengths[order]) - text.lengths[order]
+    preceding = np.cumsum(text.lengths[order]) - text.lengths[order]
     chosen = np.zeros(len(order), bool)
-    chosen[order[before < SAMPLE]] = True
+    chosen[order[preceding < SAMPLE]] = True
     return text.chosen(chosen)
 
 
@@ -139,7 +139,7 @@ def export_ngrams(trained: TrainedModel, path: Path, **options: Any) -> Path:
 
 
 def _is_plain(model: Model) -> bool:
-    """Whether a model is n-grams of the last words, as files hold them."""
+    """Return whether a model is n-grams of the last words, as files hold them."""
     background = model.background if isinstance(model, TorchBackground) else None
     return isinstance(background, NGramBackground) and background.is_plain
 
@@ -151,8 +151,8 @@ def _converted(model: Model, folder: ModelFolder, encoded: Path, how: Conversion
     if how.samples is None:
         text, words = read_text(encoded, "train"), len(folder.words)
         with _shown(len(text.ids)) as advance:
-            asked = NextWord(model, WordValues.none(words))
-            return own_ngrams(asked, text, order, words, advance)
+            network = NextWord(model, WordValues.none(words))
+            return own_ngrams(network, text, order, words, advance)
     if isinstance(model, TorchBackground):
         raise AccordError("--samples: expected a network to draw from, got a background alone")
     return _counted(_drawn(model, how.samples), folder, order)
@@ -193,15 +193,15 @@ def _write_states(
     forms: Sequence[str],
     path: Path,
 ) -> None:
-    """The automaton of a network's hidden states, as they are in the training text or its own."""
+    """Write the automaton of a network's hidden states in the training text or its own."""
     if not isinstance(model, TorchModel):
         raise AccordError("--states: expected a network over words, whose hidden states are known")
     text = _drawn(model, how.samples) if how.samples else read_text(encoded, "train")
     with _shown(len(text.ids)) as advance:
-        found = clustered(model.network, text, how.states, len(forms), advance)
-    write_wfst(found.automaton, forms, path)
-    size = f"{found.states:,} states, {len(found.automaton.arcs.p):,} arcs"
-    _compare(model, found, f"{path.name}, {size}", folder, encoded, ORDER)
+        clusters = clustered(model.network, text, how.states, len(forms), advance)
+    write_wfst(clusters.automaton, forms, path)
+    size = f"{clusters.states:,} states, {len(clusters.automaton.arcs.p):,} arcs"
+    _compare(model, clusters, f"{path.name}, {size}", folder, encoded, ORDER)
 
 
 @contextmanager
@@ -295,11 +295,11 @@ class ArpaWords:
         }
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
-        found = [self.known.get(_written(word), -1) for word in words]
-        if -1 in found and not self.is_open:
-            lacking = words[found.index(-1)]
+        numbers = [self.known.get(_written(word), -1) for word in words]
+        if -1 in numbers and not self.is_open:
+            lacking = words[numbers.index(-1)]
             raise AccordError(f"'{lacking}' is not in this file, which has no {UNKNOWN} for it")
-        return np.array([UNKNOWN_ID if number < 0 else number for number in found], np.int64)
+        return np.array([UNKNOWN_ID if number < 0 else number for number in numbers], np.int64)
 
 
 def _written(word: str) -> str:
@@ -350,8 +350,8 @@ def pseudo_log_likelihood(
             both += model.log_distributions(part)
         both[:, np.isneginf(log_b)] = -np.inf
         begin = int(sentences.starts[first])
-        own = both[np.arange(len(part.ids)), part.ids]
-        log_p[begin : begin + len(part.ids)] = own - log_sum_exp(both)
+        of_words = both[np.arange(len(part.ids)), part.ids]
+        log_p[begin : begin + len(part.ids)] = of_words - log_sum_exp(both)
     return log_p
 
 

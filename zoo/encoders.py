@@ -1,5 +1,6 @@
 """Encoders of the field, and ψ of a word from its letters."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Annotated
 
@@ -27,7 +28,18 @@ from accord.models.encoder import (
 )
 
 
-class Jordan(Stacked):
+class _Stack(Stacked):
+    def __init__(self, layers: Iterable[StackedLayer], dropout: float):
+        super().__init__()
+        self.layers = Layers(layers)
+        self.dropout = VariationalDropout(dropout)
+
+
+def _widths(inputs: int, hidden: int, outputs: int, layers: int) -> Iterable[tuple[int, int]]:
+    return pairwise([inputs, *[hidden] * (layers - 1), outputs])
+
+
+class Jordan(_Stack):
     """Recurrence from the output: z_t = tanh(W·ψ_t + U·h_{t−1} + c), h_t = V·z_t.
 
     Where Elman's network remembers its hidden units z, this one remembers only what it said, h;
@@ -35,10 +47,8 @@ class Jordan(Stacked):
     """
 
     def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):
-        super().__init__()
-        widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = Layers(_JordanLayer(read, hidden, said) for read, said in pairwise(widths))
-        self.dropout = VariationalDropout(dropout)
+        widths = _widths(inputs, hidden, outputs, layers)
+        super().__init__((_JordanLayer(read, hidden, out) for read, out in widths), dropout)
 
 
 class _JordanLayer(StackedLayer):
@@ -49,17 +59,17 @@ class _JordanLayer(StackedLayer):
         self.said = nn.Linear(hidden, outputs)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor]) -> tuple[Tensor, tuple[Tensor]]:
-        said, outputs = state[0][0], []
+        output, outputs = state[0][0], []
         for read in self.read(inputs):
-            said = self.said((read + self.back(said)).tanh())
-            outputs.append(said)
-        return torch.stack(outputs), (said.unsqueeze(0),)
+            output = self.said((read + self.back(output)).tanh())
+            outputs.append(output)
+        return torch.stack(outputs), (output.unsqueeze(0),)
 
     def initial_state(self, batch: int) -> tuple[Tensor]:
         return (self.said.weight.new_zeros(1, batch, self.said.out_features),)
 
 
-class SCRN(Stacked):
+class SCRN(_Stack):
     """Slow context units beside Elman's (Mikolov et al. 2015).
 
         s_t = (1 − α)·B·ψ_t + α·s_{t−1}
@@ -79,17 +89,15 @@ class SCRN(Stacked):
         weight_dropout: float = 0.0,
         *,
         slow: Annotated[int, Range(ge=1), "units of the slow context"] = 40,
-        alpha: Annotated[float, "how much of it is kept from word to word"] = 0.95,
+        alpha: Annotated[
+            float, Range(ge=0, lt=1), "how much of it is kept from word to word"
+        ] = 0.95,
     ):
-        super().__init__()
-        if not 0 <= alpha < 1:
-            raise AccordError(f"encoder: scrn.alpha: expected from 0 to under 1, got {alpha}")
-        widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = Layers(
+        stack = (
             _ScrnLayer(read, hidden, out, weight_dropout, slow, alpha)
-            for read, out in pairwise(widths)
+            for read, out in _widths(inputs, hidden, outputs, layers)
         )
-        self.dropout = VariationalDropout(dropout)
+        super().__init__(stack, dropout)
 
 
 class _ScrnLayer(StackedLayer):
@@ -111,21 +119,21 @@ class _ScrnLayer(StackedLayer):
     def forward(
         self, inputs: Tensor, state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        before, *fast = state
-        inputs = inputs.to(before.dtype)  # which autocast may have made another, below
-        slow = self._slow(inputs, before).to(before.dtype)
+        context, *fast = state
+        inputs = inputs.to(context.dtype)  # which autocast may have made another, below
+        slow = self._slow(inputs, context).to(context.dtype)
         z, fast = self.fast(torch.cat([inputs, slow], dim=-1), tuple(fast))
         h = self.out(torch.cat([z, slow.to(z.dtype)], dim=-1))
         return h, (slow[-1:], *fast)
 
-    def _slow(self, inputs: Tensor, before: Tensor) -> Tensor:
-        """All steps at once, each input weighed by its age: (T × B × slow)."""
+    def _slow(self, inputs: Tensor, context: Tensor) -> Tensor:
+        """Compute all steps at once, each input weighed by its age: (T × B × slow)."""
         read = (1 - self.alpha) * self.into_slow(inputs)
         step = torch.arange(len(inputs), device=inputs.device)
         age = step.unsqueeze(1) - step
         weight = (self.alpha ** age.clamp(min=0)).tril().to(read.dtype)
         kept = self.alpha ** (step + 1).view(-1, 1, 1)
-        return torch.einsum("ts,sbu->tbu", weight, read) + kept * before
+        return torch.einsum("ts,sbu->tbu", weight, read) + kept * context
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         weight = self.into_slow.weight
@@ -136,7 +144,7 @@ MOST_ROUNDS = 100  # the paper's best are five or six; a folder from elsewhere m
 
 
 @about(hidden="between layers")
-class Mogrifier(Stacked):
+class Mogrifier(_Stack):
     """An LSTM whose input and state gate each other in rounds before each step.
 
     With x⁻¹ = ψ_t and h⁰ = h_{t−1}, for i = 1, 2… rounds
@@ -155,18 +163,14 @@ class Mogrifier(Stacked):
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
         *,
-        rounds: Annotated[int, "of gating, input and state in turn"] = 5,
+        rounds: Annotated[
+            int, Range(ge=0, le=MOST_ROUNDS), "of gating, input and state in turn"
+        ] = 5,
     ):
-        super().__init__()
-        if not 0 <= rounds <= MOST_ROUNDS:
-            raise AccordError(
-                f"encoder: mogrifier.rounds: expected 0 to {MOST_ROUNDS}, got {rounds:,}"
-            )
-        widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = Layers(
-            _MogrifierLayer(*pair, rounds, weight_dropout) for pair in pairwise(widths)
+        widths = _widths(inputs, hidden, outputs, layers)
+        super().__init__(
+            (_MogrifierLayer(*pair, rounds, weight_dropout) for pair in widths), dropout
         )
-        self.dropout = VariationalDropout(dropout)
 
 
 class _MogrifierLayer(StackedLayer):
@@ -236,20 +240,20 @@ class Reservoir(Encoder):
         self.readout = nn.Linear(layers * hidden, outputs)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        states, after = [functional.rms_norm(inputs.detach(), inputs.shape[-1:])], []
+        states, new = [functional.rms_norm(inputs.detach(), inputs.shape[-1:])], []
         with torch.no_grad():
-            for layer, before in zip(self.layers, state, strict=True):
-                outputs, layer_state = layer(states[-1], before)
+            for layer, layer_before in zip(self.layers, state, strict=True):
+                outputs, layer_state = layer(states[-1], layer_before)
                 states.append(outputs)
-                after.append(layer_state)
-        return self.readout(self.dropout(torch.cat(states[1:], dim=-1))), tuple(after)
+                new.append(layer_state)
+        return self.readout(self.dropout(torch.cat(states[1:], dim=-1))), tuple(new)
 
     def initial_state(self, batch: int) -> State:
         return tuple(layer.initial_state(batch) for layer in self.layers)
 
 
 def _sparse(units: int) -> Tensor:
-    """A random sparse matrix whose spectral radius is at most RADIUS, and hardly less."""
+    """Draw a sparse matrix whose spectral radius is at most RADIUS, and hardly less."""
     present = torch.rand(units, units) < CONNECTIONS / units
     matrix = torch.randn(units, units) * present * CONNECTIONS**-0.5
     # ‖W^k‖^(1/k) bounds the radius from above, and comes down to it as k grows: here to 64.
@@ -296,8 +300,8 @@ class Hierarchical(Encoder):
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         letters, ends = inputs[..., :-1], inputs[..., -1] > 0
-        (before,), *slower, out = state
-        fast = self._fast(letters, ends, before)
+        (letter_state,), *slower, out = state
+        fast = self._fast(letters, ends, letter_state)
         below = fast[-1:] * ends[-1:].logical_not().unsqueeze(2)
         fast = self.dropout(fast)
         slow, above = ticked(self.above, self.dropout, fast, ends, tuple(slower))
@@ -305,20 +309,20 @@ class Hierarchical(Encoder):
         return outputs, ((below,), *above, out)
 
     def _fast(self, letters: Tensor, ends: Tensor, state: Tensor) -> Tensor:
-        """The lower clock, which begins anew after each end: (T × B × H)."""
+        """Run the lower clock, which begins anew after each end: (T × B × H)."""
         steps, columns = ends.shape
         step = torch.arange(steps, device=ends.device).unsqueeze(1)
-        after = torch.where(ends, step + 1, 0).cummax(dim=0).values  # where the next word begins
-        place = step - torch.cat([torch.zeros_like(after[:1]), after[:-1]])  # of a letter in it
+        begins = torch.where(ends, step + 1, 0).cummax(dim=0).values  # where the next word begins
+        place = step - torch.cat([torch.zeros_like(begins[:1]), begins[:-1]])  # of a letter in it
         word = ends.cumsum(dim=0) - ends.long()
         # Each word by itself, the first ones of all columns going on from the state.
-        own = (word * columns + torch.arange(columns, device=ends.device)).flatten()
-        by_length = own.bincount().argsort(descending=True, stable=True)
-        order = (place.flatten() * len(by_length) + by_length.argsort()[own]).argsort()
+        number = (word * columns + torch.arange(columns, device=ends.device)).flatten()
+        by_length = number.bincount().argsort(descending=True, stable=True)
+        order = (place.flatten() * len(by_length) + by_length.argsort()[number]).argsort()
         sizes = place.flatten().bincount().cpu()  # how many words have a first letter, a second …
-        before = nn.functional.pad(state, (0, 0, 0, len(by_length) - columns))
-        before = before[:, by_length[: sizes[0]]]
-        fast = read_packed(self.below, letters.flatten(0, 1)[order], sizes, before)
+        start = nn.functional.pad(state, (0, 0, 0, len(by_length) - columns))
+        start = start[:, by_length[: sizes[0]]]
+        fast = read_packed(self.below, letters.flatten(0, 1)[order], sizes, start)
         return fast[order.argsort()].unflatten(0, ends.shape)
 
     def initial_state(self, batch: int) -> State:
@@ -344,7 +348,7 @@ def ticked(
     ticks: Tensor,
     state: State,
 ) -> tuple[Tensor, State]:
-    """The output of a slow clock at every step (T × B × H), and its state after them.
+    """Return the output of a slow clock at every step (T × B × H), and its state after them.
 
     It reads (T × B × D) only at the steps that `ticks` marks (T × B).
     """
@@ -354,12 +358,12 @@ def ticked(
         return state[-1][0].expand(len(read), -1, -1), state
     # The steps with a tick, first in each column; the others after them have no effect.
     chosen = ticks.logical_not().byte().argsort(dim=0, stable=True)[:most]
-    outputs, after = _at(read, chosen), []
-    for number, (layer, (before,)) in enumerate(zip(layers, state, strict=True)):
-        outputs, _ = layer(dropout(outputs) if number else outputs, (before,))
-        shown = torch.cat([before.to(outputs.dtype), outputs])  # before the first tick, as it was
-        after.append((_at(shown, over[-1:]),))
-    return _at(shown, over), tuple(after)
+    outputs, new = _entries_at(read, chosen), []
+    for number, (layer, (start,)) in enumerate(zip(layers, state, strict=True)):
+        outputs, _ = layer(dropout(outputs) if number else outputs, (start,))
+        shown = torch.cat([start.to(outputs.dtype), outputs])  # before the first tick, as it was
+        new.append((_entries_at(shown, over[-1:]),))
+    return _entries_at(shown, over), tuple(new)
 
 
 class Subsampling(Encoder):
@@ -415,8 +419,8 @@ class Subsampling(Encoder):
         return self.fast.initial_state(batch), window, *of_slow
 
 
-def _at(sequence: Tensor, places: Tensor) -> Tensor:
-    """The entries at some positions of each column: (T × B × H) and (N × B) → (N × B × H)."""
+def _entries_at(sequence: Tensor, places: Tensor) -> Tensor:
+    """Return the entries at positions of each column: (T × B × H), (N × B) → (N × B × H)."""
     return sequence.gather(0, places.unsqueeze(2).expand(-1, -1, sequence.shape[2]))
 
 
@@ -446,11 +450,11 @@ class LetterEmbedding(WordEmbedding):
         return functional.embedding(places, self._of_letters(self.spelled[read]))
 
     def _of_letters(self, letters: Tensor) -> Tensor:
-        """A vector for each row of letters: (N × L) → (N × E)."""
+        """Return a vector for each row of letters: (N × L) → (N × E)."""
         raise NotImplementedError
 
     def _vectors(self, letters: Tensor) -> Tensor:
-        """A vector for each letter, and nothing after the last one: (N × L × letter)."""
+        """Return a vector for each letter, and zeros after the last one: (N × L × letter)."""
         return functional.embedding(letters, self.weight) * (letters > 0).unsqueeze(2)
 
 
@@ -465,17 +469,18 @@ class LetterCNN(LetterEmbedding):
     def __init__(self, spelled: np.ndarray, size: int):
         super().__init__(spelled, LETTER)
         self.filters = nn.ModuleList(nn.Conv1d(LETTER, FILTERS * w, w) for w in WIDTHS)
-        found = FILTERS * sum(WIDTHS)
-        self.gate, self.bent = nn.Linear(found, found), nn.Linear(found, found)
+        filters = FILTERS * sum(WIDTHS)
+        self.gate, self.bent = nn.Linear(filters, filters), nn.Linear(filters, filters)
         nn.init.constant_(self.gate.bias, -2.0)
-        self.out = nn.Linear(found, size)
+        self.out = nn.Linear(filters, size)
 
     def _of_letters(self, letters: Tensor) -> Tensor:
         short = max(0, max(WIDTHS) - letters.shape[1])  # the widest filter must fit
         vectors = self._vectors(functional.pad(letters, (0, short))).transpose(1, 2)
-        found = torch.cat([each(vectors).amax(dim=2) for each in self.filters], dim=1).tanh()
-        gate = self.gate(found).sigmoid()
-        return self.out(gate * self.bent(found).relu() + (1 - gate) * found)
+        maxima = [convolve(vectors).amax(dim=2) for convolve in self.filters]
+        read = torch.cat(maxima, dim=1).tanh()
+        gate = self.gate(read).sigmoid()
+        return self.out(gate * self.bent(read).relu() + (1 - gate) * read)
 
 
 class LetterLSTM(LetterEmbedding):
@@ -513,7 +518,7 @@ def letters_lstm(read: WordsRead) -> LetterLSTM:
 
 
 def _letters(name: str, read: WordsRead) -> np.ndarray:
-    """The letters of each word, refused where they are not there, or features are to be dropped."""
+    """Return the letters of each word; an error without them, or if features are to be dropped."""
     if any(read.dropouts.values()):
         raise AccordError(
             f"input: {name} reads no features to drop; expected feature_dropout and vector_dropout "
@@ -521,10 +526,10 @@ def _letters(name: str, read: WordsRead) -> np.ndarray:
         )
     words, psi = read.features.vocabulary_size, read.psi
     if not isinstance(psi, np.ndarray) or len(psi) != words:
-        found = len(psi) if isinstance(psi, np.ndarray) else "none"
+        count = len(psi) if isinstance(psi, np.ndarray) else "none"
         raise AccordError(
             f"input: {name} expects the letters of each of {words} words "
-            f"(featurise.letters: true), got {found}"
+            f"(featurise.letters: true), got {count}"
         )
     return psi
 
@@ -550,8 +555,8 @@ class CBOW(Encoder):
     ):
         super().__init__()
         self.inputs, self.order = inputs, order
-        widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
+        widths = _widths(inputs, hidden, outputs, layers)
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in widths)
         self.dropout = VariationalDropout(dropout)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
@@ -569,7 +574,7 @@ class CBOW(Encoder):
 
 
 @about(hidden="between layers")
-class Dilated(Encoder):
+class Dilated(_Stack):
     """Causal convolutions over words, each layer with wider gaps than the one below.
 
         h^l_t = tanh(W^l·[h^{l−1}_t; h^{l−1}_{t−d}; … h^{l−1}_{t−(k−1)d}] + c),    d = k^(l−1)
@@ -589,23 +594,10 @@ class Dilated(Encoder):
         *,
         width: Annotated[int, Range(ge=1), "words that a layer reads at each step"] = 2,
     ):
-        super().__init__()
-        widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers: Layers[_Convolution] = Layers(
-            _Convolution(*pair, width, width**number)
-            for number, pair in enumerate(pairwise(widths))
+        widths = enumerate(_widths(inputs, hidden, outputs, layers))
+        super().__init__(
+            (_Convolution(*pair, width, width**number) for number, pair in widths), dropout
         )
-        self.dropout = VariationalDropout(dropout)
-
-    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        after = []
-        for number, (layer, (before,)) in enumerate(zip(self.layers, state, strict=True)):
-            inputs, layer_state = layer(self.dropout(inputs) if number else inputs, before)
-            after.append((layer_state,))
-        return inputs, tuple(after)
-
-    def initial_state(self, batch: int) -> State:
-        return tuple(layer.initial_state(batch) for layer in self.layers)
 
 
 class _Convolution(StackedLayer):
@@ -617,17 +609,15 @@ class _Convolution(StackedLayer):
         self.map = nn.Linear(width * inputs, outputs)
         self.adds = inputs == outputs
 
-    def forward(self, inputs: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        seen = torch.cat([before.to(inputs.dtype), inputs])
-        reach = len(before)
-        read = [seen[reach - back : len(seen) - back] for back in self._back]
+    def forward(
+        self, inputs: Tensor, state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        (earlier,) = state
+        seen = torch.cat([earlier.to(inputs.dtype), inputs])
+        reach, distances = len(earlier), range(0, self.width * self.gap, self.gap)
+        read = [seen[reach - back : len(seen) - back] for back in distances]
         outputs = self.map(torch.cat(read, dim=-1)).tanh()
-        return outputs + inputs if self.adds else outputs, seen[len(seen) - reach :]
-
-    @property
-    def _back(self) -> range:
-        """How far back the words are that it reads."""
-        return range(0, self.width * self.gap, self.gap)
+        return outputs + inputs if self.adds else outputs, (seen[len(seen) - reach :],)
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         reach = (self.width - 1) * self.gap

@@ -79,7 +79,7 @@ class NBest:
 
 
 def read_nbest(path: Path) -> list[NBest]:
-    """The lists of a file, in order; errors name the line."""
+    """Read the lists of a file, in order; errors name the line."""
     lists: dict[str, NBest] = {}
     for number, line in enumerate(lines(path), start=1):
         line = line.removeprefix("\ufeff") if number == 1 else line
@@ -87,19 +87,19 @@ def read_nbest(path: Path) -> list[NBest]:
             continue
         try:
             for name, text, score in _from_json(line) if line.startswith("{") else _from_text(line):
-                found = lists.setdefault(name, NBest(name))
+                nbest = lists.setdefault(name, NBest(name))
                 if not isinstance(text, str) or not text.split():
                     raise AccordError("expected words in a hypothesis, found none")
                 if score is None:
-                    if found.reference not in (None, text):
+                    if nbest.reference not in (None, text):
                         raise AccordError(f"expected one reference of '{name}', found another")
-                    found.reference = text
+                    nbest.reference = text
                 else:
-                    found.texts.append(text)
-                    found.scores.append(score)
+                    nbest.texts.append(text)
+                    nbest.scores.append(score)
         except ValueError as error:
             raise AccordError(f"{path}, line {number}: {error}") from None
-    without = next((found.id for found in lists.values() if not found.texts), None)
+    without = next((nbest.id for nbest in lists.values() if not nbest.texts), None)
     if without is not None or not lists:
         where = f"'{without}' has" if lists else "there is"
         raise AccordError(f"{path}: expected hypotheses, but {where} none")
@@ -109,10 +109,10 @@ def read_nbest(path: Path) -> list[NBest]:
 def write_nbest(path: Path, lists: Iterable[NBest]) -> None:
     """Lists as JSON lines."""
     with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
-        for found in lists:
-            scored = zip(found.texts, found.scores, strict=True)
+        for nbest in lists:
+            scored = zip(nbest.texts, nbest.scores, strict=True)
             hypotheses = [{"text": text, "score": score} for text, score in scored]
-            line = {"id": found.id, "reference": found.reference, "hypotheses": hypotheses}
+            line = {"id": nbest.id, "reference": nbest.reference, "hypotheses": hypotheses}
             print(json.dumps(line, ensure_ascii=False), file=file)
 
 
@@ -128,7 +128,7 @@ def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
     try:
         content = parse_line(line)
         name, hypotheses = str(content["id"]), content["hypotheses"]
-        pairs = [(each["text"], [each["score"]]) for each in hypotheses]
+        pairs = [(hypothesis["text"], [hypothesis["score"]]) for hypothesis in hypotheses]
     except ValueError as error:
         raise AccordError(f"expected JSON, but {error}") from None
     except (KeyError, TypeError) as missing:
@@ -145,8 +145,8 @@ def _sum(scores: list) -> float:
     except (TypeError, ValueError, OverflowError):
         total = math.nan
     if not scores or not math.isfinite(total):
-        found = " ".join(map(str, scores)) or "nothing"
-        raise AccordError(f"expected finite numbers as scores, or '{REFERENCE}'; found {found}")
+        written = " ".join(map(str, scores)) or "nothing"
+        raise AccordError(f"expected finite numbers as scores, or '{REFERENCE}'; found {written}")
     return total
 
 
@@ -167,7 +167,7 @@ class Lattice(NamedTuple):
     ends: dict[int, float]
 
     def nbest(self, size: int, reference: str | None = None) -> NBest:
-        """The paths of different words with the greatest sums of scores, found exactly.
+        """Return the paths of different words with the greatest sums of scores, exactly.
 
         What is among the best at a node has a beginning that is among the best where it begins;
         one more is kept there, as the path without words, which is none at the end, may be one.
@@ -192,12 +192,12 @@ class Lattice(NamedTuple):
 
 
 def best(scored: Iterable[tuple[str, float]], size: int) -> list[tuple[str, float]]:
-    """The `size` best by score, the best first; equals in the order of the words."""
-    return heapq.nsmallest(size, scored, key=lambda each: (-each[1], each[0]))
+    """Return the `size` best by score, the best first; equals in the order of the words."""
+    return heapq.nsmallest(size, scored, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _keep(found: dict[str, float], words: str, score: float) -> None:
-    found[words] = max(score, found.get(words, score))
+def _keep(scores: dict[str, float], words: str, score: float) -> None:
+    scores[words] = max(score, scores.get(words, score))
 
 
 # In units in which log p, or the number of words, varies as much as the recogniser's score does.
@@ -211,11 +211,11 @@ class Weights:
     word: float  # β: what each word adds
 
     def totals(self, terms: "Terms") -> np.ndarray:
-        """The total score of each hypothesis."""
+        """Return the total score of each hypothesis."""
         return terms.score + self.model * terms.log_p + self.word * terms.words
 
     def best(self, terms: "Terms") -> np.ndarray:
-        """The position of the best hypothesis of each list."""
+        """Return the position of the best hypothesis of each list."""
         return self.totals(terms).argmax(axis=1)
 
 
@@ -229,25 +229,27 @@ class Terms:
     unknown: Sequence[str]  # words without probability; their lists stay as they are
 
     @classmethod
-    def of(cls, lists: Sequence[NBest], scorer: Scorer, backward: Scorer | None = None) -> "Terms":
-        """Of a model; with a backward model beside it, log p is the mean of both."""
+    def scored(
+        cls, lists: Sequence[NBest], scorer: Scorer, backward: Scorer | None = None
+    ) -> "Terms":
+        """Return the terms of a model; with a backward model, log p is the mean of both."""
         if backward is not None:
-            one, other = cls.of(lists, scorer), cls.of(lists, backward)
+            one, other = cls.scored(lists, scorer), cls.scored(lists, backward)
             unknown = sorted({*one.unknown, *other.unknown})
             return replace(one, log_p=(one.log_p + other.log_p) / 2, unknown=unknown)
-        read = scorer.read(text for found in lists for text in found.texts)
-        words = [[*islice(read, len(found.texts))] for found in lists]
+        read = scorer.read(text for nbest in lists for text in nbest.texts)
+        words = [[*islice(read, len(nbest.texts))] for nbest in lists]
         unknown = [_unknown(of_list, scorer) for of_list in words]
         known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]
         log_p = iter(scorer.log_p([*chain.from_iterable(known)]).tolist() if known else [])
-        shape = len(lists), max(len(found.texts) for found in lists)
+        shape = len(lists), max(len(nbest.texts) for nbest in lists)
         score, model, length = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
-        for row, (found, missing) in enumerate(zip(lists, unknown, strict=True)):
-            count = len(found.texts)
-            score[row, :count] = found.scores
+        for row, (nbest, missing) in enumerate(zip(lists, unknown, strict=True)):
+            count = len(nbest.texts)
+            score[row, :count] = nbest.scores
             if not missing:
                 model[row, :count] = [next(log_p) for _ in range(count)]
-                length[row, :count] = [len(each) for each in words[row]]
+                length[row, :count] = [len(hypothesis) for hypothesis in words[row]]
         return cls(score, model, length, sorted(set().union(*unknown)))
 
 
@@ -258,11 +260,11 @@ def _unknown(hypotheses: Sequence[Sequence[str]], scorer: Scorer) -> set[str]:
 
 
 def tuned(lists: Sequence[NBest], terms: Terms) -> Weights:
-    """The weights with the fewest word errors; among equals the lightest."""
+    """Return the weights with the fewest word errors; among equals the lightest."""
     errors = np.zeros(terms.score.shape)
-    for row, found in enumerate(lists):
-        errors[row, : len(found.texts)] = [
-            distance(text.split(), _reference(found)) for text in found.texts
+    for row, nbest in enumerate(lists):
+        errors[row, : len(nbest.texts)] = [
+            distance(text.split(), _reference(nbest)) for text in nbest.texts
         ]
     rows = np.arange(len(lists))
     unit = _spread(terms.score)
@@ -275,7 +277,7 @@ def tuned(lists: Sequence[NBest], terms: Terms) -> Weights:
 
 
 def _spread(values: np.ndarray) -> float:
-    """How much values vary within lists, 1 if not at all."""
+    """Return the mean standard deviation within lists, 1 if it is 0."""
     finite = np.where(np.isfinite(values), values, np.nan)
     varies = np.nanmean(np.nanstd(finite, axis=1))
     return float(varies) if varies > 0 else 1.0
@@ -283,10 +285,10 @@ def _spread(values: np.ndarray) -> float:
 
 def error_rate(lists: Sequence[NBest], chosen: Sequence[int]) -> float:
     """Word errors of the chosen hypotheses by words of the references."""
-    references = [_reference(found) for found in lists]
+    references = [_reference(nbest) for nbest in lists]
     wrong = sum(
-        distance(found.texts[at].split(), reference)
-        for found, at, reference in zip(lists, chosen, references, strict=True)
+        distance(nbest.texts[at].split(), reference)
+        for nbest, at, reference in zip(lists, chosen, references, strict=True)
     )
     return wrong / sum(map(len, references))
 
@@ -304,35 +306,35 @@ class RankMeasures:
     sentences: float  # share of lists whose first hypothesis has a word error
 
     @classmethod
-    def of(cls, lists: Sequence[NBest], totals: np.ndarray) -> "RankMeasures":
-        """Of the total scores of all hypotheses, a row for each list, padded with −inf."""
+    def measured(cls, lists: Sequence[NBest], totals: np.ndarray) -> "RankMeasures":
+        """Measure total scores of all hypotheses, a row for each list, padded with −inf."""
         ranks, wrong = [], []
-        for found, row in zip(lists, totals, strict=True):
-            reference = _reference(found)
-            errors = np.array([distance(text.split(), reference) for text in found.texts])
+        for nbest, row in zip(lists, totals, strict=True):
+            reference = _reference(nbest)
+            errors = np.array([distance(text.split(), reference) for text in nbest.texts])
             ranked = errors[np.argsort(-row[: len(errors)], kind="stable")]
             ranks.append(1 + int(np.argmin(ranked)))
             wrong.append(ranked[0] > 0)
         at = np.array(ranks)
-        return cls(*(float(np.mean(each)) for each in (at == 1, 1 / at, at, wrong)))
+        return cls(*(float(np.mean(values)) for values in (at == 1, 1 / at, at, wrong)))
 
 
 def oracle(lists: Sequence[NBest]) -> list[int]:
-    """The position of the hypothesis with the fewest word errors in each list."""
+    """Return the position of the hypothesis with the fewest word errors in each list."""
     return [
-        int(np.argmin([distance(text.split(), _reference(found)) for text in found.texts]))
-        for found in lists
+        int(np.argmin([distance(text.split(), _reference(nbest)) for text in nbest.texts]))
+        for nbest in lists
     ]
 
 
-def _reference(found: NBest) -> list[str]:
-    if found.reference is None:
-        raise AccordError(f"'{found.id}' has no reference: expected one for every list")
-    return found.reference.split()
+def _reference(nbest: NBest) -> list[str]:
+    if nbest.reference is None:
+        raise AccordError(f"'{nbest.id}' has no reference: expected one for every list")
+    return nbest.reference.split()
 
 
 def distance(words: Sequence[str], reference: Sequence[str]) -> int:
-    """The fewest insertions, deletions and substitutions from one to the other (Levenshtein)."""
+    """Count the insertions, deletions and substitutions between both, at least (Levenshtein)."""
     row = list(range(len(reference) + 1))
     for word in words:
         diagonal, row[0] = row[0], row[0] + 1
@@ -363,7 +365,7 @@ class Channel:
         self.vocabulary = homophones if vocabulary is None else vocabulary
 
     def lattice(self, name: str, words: Sequence[str]) -> Lattice:
-        """The lattice of all words that may have been heard; odd nodes are inside a word."""
+        """Return the lattice of all words that may have been heard; odd nodes are inside a word."""
         arcs = []
         for place, word in enumerate(words):
             start, middle, end = 2 * place, 2 * place + 1, 2 * place + 2
@@ -379,21 +381,21 @@ class Channel:
         return Lattice(name, tuple(dict.fromkeys(arcs)), {2 * len(words): 0.0})
 
     def _heard(self, word: str) -> dict[str, float]:
-        """The other words that a word may become, and their costs."""
+        """Return the words that a word may become, and their costs."""
         typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
         heard = typed | dict.fromkeys(self.homophones.sounding_like(word), 0.0)
         return {other: cost for other, cost in heard.items() if other in self.vocabulary}
 
     def typed(self, word: str) -> Iterator[str]:
-        """The words at one edit from a word: a letter added, dropped, replaced or swapped."""
+        """Yield the words at one edit from a word: a letter added, dropped, replaced or swapped."""
         if not WORD.fullmatch(word):
             return
         for at in range(len(word) + 1):
-            before, letter, after = word[:at], word[at : at + 1], word[at + 1 :]
-            edits = [before + new + letter + after for new in LETTERS]
+            left, letter, right = word[:at], word[at : at + 1], word[at + 1 :]
+            edits = [left + new + letter + right for new in LETTERS]
             if letter:
-                edits += [before + new + after for new in ("", *LETTERS)]
-                edits.append(before + after[:1] + letter + after[1:])
+                edits += [left + new + right for new in ("", *LETTERS)]
+                edits.append(left + right[:1] + letter + right[1:])
             yield from (other for other in edits if other in self.homophones and other != word)
 
     def _arc(self, start: int, end: int, word: str, cost: float = 0.0) -> Arc:
@@ -405,17 +407,17 @@ SILENT = "<eps>"
 
 
 def read_kaldi_lattices(path: Path) -> list[Lattice]:
-    """The lattices of a file, in order; errors name the line."""
+    """Read the lattices of a file, in order; errors name the line."""
     numbered = enumerate((line.removeprefix("\ufeff").split() for line in lines(path)), start=1)
     blocks = groupby(numbered, key=lambda line: bool(line[1]))  # blank lines stand between them
-    found = [_kaldi_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
-    if not found:
+    lattices = [_kaldi_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
+    if not lattices:
         raise AccordError(f"{path}: expected lattices, but there is none")
-    return found
+    return lattices
 
 
 def _kaldi_lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
-    """A lattice from the numbered lines between two blank lines."""
+    """Read a lattice from the numbered lines between two blank lines."""
     arcs, ends = [], {}
     (number, name), *rest = block
     try:
@@ -434,7 +436,7 @@ def _kaldi_lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
 
 
 def kaldi_text_of(lattice: Lattice) -> str:
-    """A lattice as a file has it, with the blank line that ends it."""
+    """Write a lattice as text, with the blank line that ends it."""
     arcs = (f"{a.start} {a.end} {a.word or SILENT} {-a.score},0," for a in lattice.arcs)
     ends = (f"{node} {-score},0," for node, score in lattice.ends.items())
     return "\n".join([lattice.id, *arcs, *ends, "", ""])
@@ -460,7 +462,7 @@ def _node(text: str) -> int:
 
 
 def _cost(fields: Sequence[str]) -> float:
-    """The sum of graph and acoustic cost; the alignment behind them tells nothing of words."""
+    """Return the sum of graph and acoustic cost; the alignment behind them is not read."""
     parts = fields[0].split(",")[:2] if fields else []
     try:
         total = sum(float(part) for part in parts if part)
@@ -480,12 +482,12 @@ def is_lattice_file(path: Path) -> bool:
 
 
 def read_lists(path: Path) -> list[NBest]:
-    """The n-best lists of a file, or the best paths of its lattices."""
+    """Read the n-best lists of a file, or the best paths of its lattices."""
     if not is_lattice_file(path):
         return read_nbest(path)
-    said = _references_of(path)
-    references = dict(map(_id_and_words, lines(said))) if said.is_file() else {}
-    return [found.nbest(SIZE, references.get(found.id)) for found in read_lattices(path)]
+    texts = _references_of(path)
+    references = dict(map(_id_and_words, lines(texts))) if texts.is_file() else {}
+    return [lattice.nbest(SIZE, references.get(lattice.id)) for lattice in read_lattices(path)]
 
 
 def read_lattices(path: Path) -> list[Lattice]:
@@ -532,24 +534,24 @@ TO_ESCAPE = re.compile(r"^[\"']|[\\\s\x00-\x1f\x7f]", re.ASCII)
 
 
 def fields_of(line: str) -> dict[str, str]:
-    """The values of a line by their short names; it ends where a `#` begins a comment."""
-    found: dict[str, str] = {}
+    """Return the values of a line by their short names; it ends where a `#` begins a comment."""
+    values: dict[str, str] = {}
     at = 0
     while at < len(line) and line[at] != "#":
         field = FIELD.match(line, at)
         if field is None:
             raise AccordError(f"expected NAME=VALUE, found {line[at : at + 40]!r}")
         name = SHORT.get(field[1], field[1])
-        if name in found:
+        if name in values:
             raise AccordError(f"expected {name}= once in a line")
-        found[name] = _plain(field[2])
+        values[name] = _plain(field[2])
         at = field.end()
-    return found
+    return values
 
 
 def escaped(value: str) -> str:
     """As it stands in a field."""
-    return TO_ESCAPE.sub(lambda found: f"\\{ord(found[0]):03o}", value)
+    return TO_ESCAPE.sub(lambda character: f"\\{ord(character[0]):03o}", value)
 
 
 def number_of(name: str, value: str) -> float:
@@ -589,12 +591,12 @@ BODY = re.compile(r"[IJ]=")
 
 
 def is_slf(path: Path) -> bool:
-    """Whether the first line of a file that says something is of this form's header."""
+    """Return whether a file's first line that is no comment is a header of HTK's."""
     return bool(HEADER.match(next((line for _, line in _telling(path)), "")))
 
 
 def read_slf(path: Path) -> list[Lattice]:
-    """The lattices of a file, in order; errors name the line.
+    """Read the lattices of a file, in order; errors name the line.
 
     One without a name has the file's, and its number if it is not the first.
     """
@@ -612,7 +614,7 @@ def read_slf(path: Path) -> list[Lattice]:
 
 
 def _telling(path: Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines that are neither blank nor comments."""
+    """Yield the numbered lines that are neither blank nor comments."""
     for number, line in enumerate(lines(path), start=1):
         line = line.removeprefix("\ufeff").strip(" \t\r\n\f\v")
         if line and not line.startswith("#"):
@@ -698,7 +700,7 @@ class _Read:
         return _Label("" if word in HTK_SILENT else word, scores)
 
     def _nats(self, name: str, text: str) -> float:
-        """A score in nats, by the base of the header; HTK writes 1 for e."""
+        """Return a score in nats, by the base of the header; HTK writes 1 for e."""
         base, value = self._setting("base"), number_of(name, text)
         if base < 0 or (base == 0 and value <= 0):
             expected = "a probability above 0" if base == 0 else "a base of 0 or more"
@@ -708,7 +710,7 @@ class _Read:
         return value if base == 1 else value * math.log(base)
 
     def lattice(self, name: str) -> Lattice:
-        """The whole, its nodes numbered in the order in which paths meet them."""
+        """Return the whole, its nodes numbered in the order in which paths meet them."""
         links = [self.links[number] for number in sorted(self.links)]
         nodes = {node for link in links for node in link[:2]}
         self._check_size("L", "links", len(links))
@@ -725,12 +727,12 @@ class _Read:
         )
         return Lattice(self.header.get("U") or name, arcs, {place[last]: 0.0})
 
-    def _check_size(self, size: str, what: str, found: int) -> None:
-        if found != whole_number_of(size, self.header):
-            raise AccordError(f"expected {size}={self.header[size]} {what}, found {found}")
+    def _check_size(self, size: str, what: str, count: int) -> None:
+        if count != whole_number_of(size, self.header):
+            raise AccordError(f"expected {size}={self.header[size]} {what}, found {count}")
 
     def _said_at(self, end: int, label: _Label) -> tuple[str, float]:
-        """The word and score of a link; its last node may complete them."""
+        """Return the word and score of a link; its last node may complete them."""
         node = self.nodes.get(end, _Label())
         if node.word and label.word not in (None, node.word):
             raise AccordError(f"expected the word of node {end}, {node.word}, found {label.word}")
@@ -749,18 +751,18 @@ def _only(nodes: set[int], what: str) -> int:
 
 
 def _order(links: list[tuple[int, int, _Label]]) -> dict[int, int]:
-    before = defaultdict(set)
+    predecessors = defaultdict(set)
     for start, end, _ in links:
-        before[end].add(start)
+        predecessors[end].add(start)
     try:
-        order = TopologicalSorter(before).static_order()
+        order = TopologicalSorter(predecessors).static_order()
         return {node: place for place, node in enumerate(order)}
     except CycleError:
         raise AccordError("expected links that lead on, found a loop") from None
 
 
 def slf_text_of(lattice: Lattice) -> str:
-    """A lattice as a file has it; HTK knows one end, to which a silent link leads from each."""
+    """Write a lattice as text; HTK knows one end, to which a silent link leads from each."""
     last = 1 + max([*lattice.ends, *(arc.end for arc in lattice.arcs)])
     ends = (Arc(node, last, "", score) for node, score in lattice.ends.items())
     arcs = _on_paths([*lattice.arcs, *ends], last)
@@ -785,7 +787,7 @@ def _slf_word(word: str) -> str:
 
 
 def _on_paths(arcs: list[Arc], last: int) -> list[Arc]:
-    """Those between the first node and the last."""
+    """Return the arcs between the first node and the last."""
     reached, leading = {0}, {last}
     for arc in sorted(arcs, key=lambda arc: arc.start):
         if arc.start in reached:

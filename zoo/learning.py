@@ -71,7 +71,7 @@ def moments(model: LanguageModel, text: Sentences) -> Moments:
 
 
 @torch.no_grad()
-def solve(model: LanguageModel, found: Moments) -> None:
+def solve(model: LanguageModel, moments_of: Moments) -> None:
     """Set W and c of the output by ridge regression of φ, the next word's, on the state.
 
         E[φ_f | h] ≈ E[φ_f] + Cov(φ_f, h)·C⁻¹·(h − h̄),    C the covariance of h, and a little more
@@ -85,13 +85,13 @@ def solve(model: LanguageModel, found: Moments) -> None:
     For features that are 0 or 1; of a rare one m_f is drawn towards 0.
     """
     output = log_linear_of(model)
-    times = output.product.transposed(found.times.float().unsqueeze(1))
-    mean = output.product.transposed(found.sums.float()) / (times + UNSEEN)
-    variance = found.covariance.diagonal().mean()
-    ridge = RIDGE * variance * torch.eye(len(found.mean), device=mean.device).double()
-    slope = torch.linalg.solve(found.covariance + ridge, mean.double().T).T
+    times = output.product.transposed(moments_of.times.float().unsqueeze(1))
+    mean = output.product.transposed(moments_of.sums.float()) / (times + UNSEEN)
+    variance = moments_of.covariance.diagonal().mean()
+    ridge = RIDGE * variance * torch.eye(len(moments_of.mean), device=mean.device).double()
+    slope = torch.linalg.solve(moments_of.covariance + ridge, mean.double().T).T
     output.weight.copy_(slope)
-    output.bias.copy_(-(slope @ found.mean) - (slope * mean).sum(dim=1) / 2)
+    output.bias.copy_(-(slope @ moments_of.mean) - (slope * mean).sum(dim=1) / 2)
 
 
 def least_squares(
@@ -144,22 +144,22 @@ def evolve(
     which most are small and some very large.
     """
     generator = torch.Generator().manual_seed(seed)
-    own, judging = _halves(train, np.random.default_rng(seed))
-    alive = [(_fitness(model, own, judging), _genome(model))]
+    solving, judging = _halves(train, np.random.default_rng(seed))
+    alive = [(_fitness(model, solving, judging), _genome(model))]
     for generation in range(generations):
         step = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (generation / max(1, generations - 1))
         children = [_child(alive, step, generator) for _ in range(CHILDREN)]
         for child in children:
             _put(model, child)
-            alive.append((_fitness(model, own, judging), child))
-        alive = sorted(alive, key=lambda each: each[0])[:PARENTS]
+            alive.append((_fitness(model, solving, judging), child))
+        alive = sorted(alive, key=lambda pair: pair[0])[:PARENTS]
         say(f"  generation {generation + 1}: {alive[0][0]:.3f} nats on sentences held out")
     _put(model, alive[0][1])
     fit_readout(model, train, valid)
 
 
 def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences, Sentences]:
-    """Two draws of whole sentences, which share none."""
+    """Draw whole sentences twice, none in both."""
     order = generator.permutation(len(train.lengths))
     enough = np.searchsorted(np.cumsum(train.lengths[order]), MOST_WORDS) + 1
     is_drawn = np.zeros((2, len(order)), bool)
@@ -168,8 +168,8 @@ def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences
     return train.chosen(is_drawn[0]), train.chosen(is_drawn[1])
 
 
-def _fitness(model: LanguageModel, own: Sentences, judging: Sentences) -> float:
-    solve(model, moments(model, own))
+def _fitness(model: LanguageModel, solving: Sentences, judging: Sentences) -> float:
+    solve(model, moments(model, solving))
     return -float(TorchModel(model).score(judging).mean())
 
 
@@ -264,7 +264,7 @@ def _put_weight(learned: Tensor, weight: nn.Parameter, gates: int) -> None:
 
     The rows that it fills read nothing else.
     """
-    small, large = (each.unflatten(0, (gates, -1)) for each in (learned, weight))
+    small, large = (matrix.unflatten(0, (gates, -1)) for matrix in (learned, weight))
     rows = small.shape[1]
     large[:, :rows] = 0
     corner = (slice(None), slice(rows), *(slice(size) for size in small.shape[2:]))
@@ -333,7 +333,7 @@ def alap(
     q: Annotated[float, Range(ge=0), "how fast the rates change"] = 0.02,
     kept: Annotated[float, Range(ge=0, lt=1), "how much of the mean square is kept"] = 0.9,
 ) -> Optimizer:
-    """A learning rate for each weight, which grows while its gradient keeps its sign (ALAP)."""
+    """Learning rates of single weights, which grow while the gradient keeps its sign (ALAP)."""
     return RatePerWeight([*model.parameters(), *further], lr, weight_decay, q, kept)
 
 
@@ -351,27 +351,28 @@ class KalmanFilter:
     def __init__(self, weights: Sequence[nn.Parameter], start: float, noise: float, drift: float):
         self.weights, self.noise, self.drift = weights, noise, drift
         self.covariance = [
-            start * torch.eye(_nodes(each).shape[1], device=each.device).repeat(len(each), 1, 1)
-            for each in weights
+            start
+            * torch.eye(_nodes(weight).shape[1], device=weight.device).repeat(len(weight), 1, 1)
+            for weight in weights
         ]
 
     @torch.no_grad()
     def update(self, derivatives: Sequence[Tensor], innovation: float) -> None:
         """Move the weights after one measurement."""
-        rows = [_nodes(each) for each in derivatives]
+        rows = [_nodes(gain) for gain in derivatives]
         both = list(zip(self.covariance, rows, strict=True))
         ahead = [torch.einsum("nij,nj->ni", p, h) for p, h in both]
         variance = self.noise + sum(
-            float((h * each).sum()) for h, each in zip(rows, ahead, strict=True)
+            float((h * gain).sum()) for h, gain in zip(rows, ahead, strict=True)
         )
-        for weight, p, each in zip(self.weights, self.covariance, ahead, strict=True):
-            weight.add_((each * (innovation / variance)).view_as(weight))
-            p.baddbmm_(each.unsqueeze(2), each.unsqueeze(1), alpha=-1 / variance)
+        for weight, p, gain in zip(self.weights, self.covariance, ahead, strict=True):
+            weight.add_((gain * (innovation / variance)).view_as(weight))
+            p.baddbmm_(gain.unsqueeze(2), gain.unsqueeze(1), alpha=-1 / variance)
             p.diagonal(dim1=1, dim2=2).add_(self.drift)
 
 
 def _nodes(weight: Tensor) -> Tensor:
-    """A row for each node: those of a matrix, or the single numbers of a vector."""
+    """Return a row for each node: those of a matrix, or the single numbers of a vector."""
     return weight.unsqueeze(1) if weight.ndim == 1 else weight.flatten(1)
 
 
@@ -393,25 +394,25 @@ def kalman(
     """
     recipe, began = model.recipe, time.monotonic()
     most = math.inf if recipe.seconds is None else recipe.seconds
-    weights = [each for each in model.parameters() if each.requires_grad]
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
     device = weights[0].device
     state_of = KalmanFilter(weights, start, noise, drift)
     contexts, best, since, lowest = model.contexts(train, training=True), None, 0, math.inf
     for epoch in range(1, recipe.epochs + 1):
         state, total, count = None, 0.0, 0
         for batch in batches(train, recipe, np.random.default_rng([seed, epoch])):
-            given = on_device(prepare_batch(batch, contexts), device)
+            window = on_device(prepare_batch(batch, contexts), device)
             if state is None or not batch.continues:
-                state = model.encoder.initial_state(given.words.shape[1])
+                state = model.encoder.initial_state(window.words.shape[1])
             seen = model.loss(
-                given.words, given.targets, state, given.context, given.real, given.extra
+                window.words, window.targets, state, window.context, window.real, window.extra
             )
             y = (2 * seen.nats).sqrt()
             derivatives = torch.autograd.grad(y, weights, allow_unused=True, materialize_grads=True)
             state_of.update(derivatives, -float(y.detach()))
             state = detached(seen.state)
-            total += float(seen.nats.detach()) * len(given.targets)
-            count += len(given.targets)
+            total += float(seen.nats.detach()) * len(window.targets)
+            count += len(window.targets)
         nats = -float(TorchModel(model).score(valid).mean())
         say(f"  epoch {epoch}: train {total / count:.3f}, valid {nats:.3f} nats")
         since += 1
@@ -444,28 +445,28 @@ class CascadeUnits(Encoder):
         units = self.units(inputs, state[0][0])
         return self.out(torch.cat([inputs, units], dim=-1)), ((units[-1:],),)
 
-    def units(self, inputs: Tensor, before: Tensor) -> Tensor:
-        """The outputs of all units: (T × B × units)."""
+    def units(self, inputs: Tensor, start: Tensor) -> Tensor:
+        """Return the outputs of all units: (T × B × units)."""
         read = self.read(inputs)
-        found: list[Tensor] = []
+        units: list[Tensor] = []
         for number, back in enumerate(self.back):
             heard = read[..., number]
-            for other, weight in zip(found, self.below[number], strict=False):
+            for other, weight in zip(units, self.below[number], strict=False):
                 heard = heard + weight * other
-            found.append(recurrent_unit(heard, back, before[0, :, number]))
-        return torch.stack(found, dim=-1)
+            units.append(recurrent_unit(heard, back, start[0, :, number]))
+        return torch.stack(units, dim=-1)
 
     def initial_state(self, batch: int) -> State:
         return ((self.back.new_zeros(1, batch, len(self.back)),),)
 
 
-def recurrent_unit(heard: Tensor, back: Tensor, before: Tensor) -> Tensor:
+def recurrent_unit(heard: Tensor, back: Tensor, value: Tensor) -> Tensor:
     """v_t = tanh(heard_t + s·v_{t−1}), of one unit (T × B) or of several side by side."""
-    found = []
+    values = []
     for step in heard:
-        before = (step + back * before).tanh()
-        found.append(before)
-    return torch.stack(found)
+        value = (step + back * value).tanh()
+        values.append(value)
+    return torch.stack(values)
 
 
 def correlation(values: Tensor, residuals: Tensor) -> Tensor:
@@ -496,10 +497,10 @@ def cascade(
     most = math.inf if recipe.seconds is None else recipe.seconds
     of_units = [*encoder.read.parameters(), encoder.below, encoder.back]
     with torch.no_grad():
-        for each in of_units:
-            each.zero_()
-    fixed = {id(each) for each in of_units}
-    others = [each for each in model.parameters() if id(each) not in fixed and each.requires_grad]
+        for weight in of_units:
+            weight.zero_()
+    fixed = {id(weight) for weight in of_units}
+    others = [w for w in model.parameters() if w.requires_grad and id(w) not in fixed]
     reader = _WindowReader(model, train, seed)
     generator = torch.Generator().manual_seed(seed)
     best, lowest = parameters_of(model), math.inf
@@ -532,22 +533,22 @@ class _WindowReader:
         self.read, self.before = torch.empty(0), torch.empty(0)
         self.hook = model.encoder.register_forward_hook(self._keep)
 
-    def _keep(self, encoder: nn.Module, given: Any, made: Any) -> None:
-        self.read, self.before = given[0].detach(), given[1][0][0].detach()
+    def _keep(self, encoder: nn.Module, arguments: Any, made: Any) -> None:
+        self.read, self.before = arguments[0].detach(), arguments[1][0][0].detach()
 
     def next(self) -> Seen:
-        """A forward pass over the next window."""
+        """Read the next window."""
         batch = next(self.batches, None)
         if batch is None:
             self.epoch += 1
             draws = np.random.default_rng([self.seed, self.epoch])
             self.batches = iter(batches(self.text, self.model.recipe, draws))
             batch = next(self.batches)
-        given = on_device(prepare_batch(batch, self.contexts), self.model.embedding.weight.device)
+        window = on_device(prepare_batch(batch, self.contexts), self.model.embedding.weight.device)
         if self.state is None or not batch.continues:
-            self.state = self.model.encoder.initial_state(given.words.shape[1])
+            self.state = self.model.encoder.initial_state(window.words.shape[1])
         seen = self.model.loss(
-            given.words, given.targets, self.state, given.context, given.real, given.extra
+            window.words, window.targets, self.state, window.context, window.real, window.extra
         )
         self.state = detached(seen.state)
         return seen
@@ -577,11 +578,11 @@ def _add_unit(
         heard = torch.cat([reader.read, units], dim=-1) @ weight[: inputs + number] + weight[-1]
         start = heard.new_zeros(heard.shape[1:])
         values = recurrent_unit(heard, weight[-2].tanh(), start).flatten(0, 1)
-        found = correlation(values, errors.flatten(0, 1)) / errors.norm()
+        scores = correlation(values, errors.flatten(0, 1)) / errors.norm()
         optimiser.zero_grad()
-        (-found.sum()).backward()
+        (-scores.sum()).backward()
         optimiser.step()
-        total = 0.9 * total + found.detach()
+        total = 0.9 * total + scores.detach()
     chosen = weight.detach()[:, int(total.argmax())]
     with torch.no_grad():
         encoder.read.weight[number] = chosen[:inputs]

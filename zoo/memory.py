@@ -95,21 +95,21 @@ class Neighbours:
 
     @torch.inference_mode()
     def after(self, sentences: Sentences) -> Neighbourhood:
-        """The words after the states nearest to those before each word of some sentences."""
+        """Return the words after the states nearest to those before each word of some sentences."""
         k = min(NEAREST, len(self.h))
-        found = []
+        nearest_states = []
         for h in _states(self.network, sentences).split(STATES_AT_ONCE):
             # The nearest have the largest h·h_i − ‖h_i‖²/2, as ‖h‖² is the same for all.
             nearest = (h @ self.h.T).sub_(self.squared / 2).topk(k, dim=1)
             distances = (h.pow(2).sum(dim=1, keepdim=True) - 2 * nearest.values).clamp(min=0)
-            found.append((nearest.indices.cpu().numpy(), distances.cpu().numpy()))
-        indices, distances = (np.concatenate(each) for each in zip(*found, strict=True))
+            nearest_states.append((nearest.indices.cpu().numpy(), distances.cpu().numpy()))
+        indices, distances = (np.concatenate(parts) for parts in zip(*nearest_states, strict=True))
         return Neighbourhood(self.text.ids[indices], distances)
 
 
 @torch.inference_mode()
 def _states(network: LanguageModel, text: Sentences) -> Tensor:
-    """The states before all words, in their order: (N × H)."""
+    """Return the states before all words, in their order: (N × H)."""
     h: Tensor | None = None
     for read in TorchModel(network).states(text):
         if h is None:
@@ -138,8 +138,8 @@ class Dynamic:
 
     def __init__(self, network: LanguageModel, rate: float, back: float = 0.0):
         self.network, self.rate, self.back = network.eval(), rate, back
-        self.weights = [each for each in network.parameters() if each.requires_grad]
-        self.first = [each.detach().clone() for each in self.weights]
+        self.weights = [weight for weight in network.parameters() if weight.requires_grad]
+        self.first = [weight.detach().clone() for weight in self.weights]
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
@@ -150,15 +150,15 @@ class Dynamic:
         sentences = self.network.as_read(sentences)
         contexts = self.network.contexts(sentences)
         firsts = {*sentences.texts()[0].tolist()}
-        found, state = np.zeros((len(sentences.ids), 1 + len(others))), None
+        log_p, state = np.zeros((len(sentences.ids), 1 + len(others))), None
         for start, length in zip(
             sentences.starts.tolist(), sentences.lengths.tolist(), strict=True
         ):
             here = slice(start, start + length)
             if state is None or start in firsts:
                 state = self.network.encoder.initial_state(1)
-            found[here], state = self._read(sentences.ids[here], contexts[here], state, others)
-        return found
+            log_p[here], state = self._read(sentences.ids[here], contexts[here], state, others)
+        return log_p
 
     def _read(
         self, ids: np.ndarray, contexts: np.ndarray, state: State, others: Sequence[int]
@@ -174,8 +174,8 @@ class Dynamic:
                 seen.nats, self.weights, allow_unused=True, materialize_grads=True
             )
         with torch.no_grad():
-            asked = torch.from_numpy(with_others(ids, others)).to(device)
-            log_p = self.network.output.log_prob_of(seen.states, asked, context).double().cpu()
+            columns = torch.from_numpy(with_others(ids, others)).to(device)
+            log_p = self.network.output.log_prob_of(seen.states, columns, context).double().cpu()
             self._step([*gradients])
         return log_p.numpy(), detached(seen.state)
 
@@ -198,14 +198,14 @@ def of_cache(model: Scored) -> Candidates:
     """Caches of recent words, with several half-lives."""
     texts = {split: model.distinguished(split) for split in model.splits}
 
-    def of(half_life: int) -> Callable[[str], np.ndarray]:
+    def scores_of(half_life: int) -> Callable[[str], np.ndarray]:
         return lambda split: Cache(model.words, half_life).score(texts[split])
 
-    return {f"cache, half-life {each} words": of(each) for each in HALF_LIVES}
+    return {f"cache, half-life {span} words": scores_of(span) for span in HALF_LIVES}
 
 
 def of_neighbours(model: Scored) -> Candidates:
-    """The words after a network's nearest states in its training text; nearer ones count more."""
+    """Offer the words after a network's nearest states in its training text."""
     network = load_trained(model.opened)
     if not model.opened.reads_words or not isinstance(network, LanguageModel):
         raise AccordError(
@@ -219,20 +219,24 @@ def of_neighbours(model: Scored) -> Candidates:
     words = {split: model.distinguished(split).ids for split in model.splits}
     nearest = followed["valid"].distances[:, 0].mean()
 
-    def of(temperature: float) -> Callable[[str], np.ndarray]:
+    def scores_of(temperature: float) -> Callable[[str], np.ndarray]:
         return lambda split: followed[split].log_p(words[split], temperature * nearest)
 
-    return {f"neighbours of {model.name}, temperature {each}": of(each) for each in TEMPERATURES}
+    return {
+        f"neighbours of {model.name}, temperature {share}": scores_of(share)
+        for share in TEMPERATURES
+    }
 
 
 def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
     pieces = [*chunks(text)]
-    found = [known.after(each) for each in track(pieces, f"pieces of {split}", len(pieces))]
-    return Neighbourhood(*(np.concatenate(each) for each in zip(*found, strict=True)))
+    shown = track(pieces, f"pieces of {split}", len(pieces))
+    neighbourhoods = zip(*(known.after(piece) for piece in shown), strict=True)
+    return Neighbourhood(*map(np.concatenate, neighbourhoods))
 
 
 def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
-    """The model with weights that follow the text which it scores (dynamic evaluation)."""
+    """Let the model's weights follow the text which it scores (dynamic evaluation)."""
     loaded = load_inference(scorer.parts)
     if not isinstance(loaded, TorchModel):
         raise AccordError(

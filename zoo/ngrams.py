@@ -60,7 +60,7 @@ from accord.models.spelling.matching import NGramAutomaton
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:
-    """A context leaves mass by its number of new words (Witten & Bell 1991); interpolated.
+    """Leave mass in a context by its number of new words (Witten & Bell 1991); interpolated.
 
         a(hw) = c(hw) / (c(h) + T(h)),    γ(h) = T(h) / (c(h) + T(h))
 
@@ -135,7 +135,7 @@ def add_alpha(
     *,
     alpha: Annotated[float, "how often more than it occurs every n-gram is counted"] = 0.1,
 ) -> NGrams:
-    """Every n-gram counts α more than it occurs, and there is no backing off.
+    """Count every n-gram α more than it occurs, without backing off.
 
         p(w | h) = (c(hw) + α) / (c(h) + α·V)
 
@@ -192,7 +192,7 @@ class ArpaEntry(NamedTuple):
 
 
 def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NGrams:
-    """The model of a file over these words; errors name the line.
+    """Read the model of a file over these words; errors name the line.
 
     With `others`, n-grams with further words are left out; that form is the one that stands for
     words which the file lacks, and as rare as its rarest if the file has no such form.
@@ -219,7 +219,7 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
 
 
 def words_of_arpa(path: Path) -> set[str]:
-    """The words that a file lists, `<s>` aside."""
+    """Return the words that a file lists, `<s>` aside."""
     with open_arpa(path, "rb") as file:
         lines = _Lines(path, file)
         unigrams = (_fields(lines, lines.next("1-grams"), 1) for _ in range(_sizes(lines)[0]))
@@ -227,9 +227,9 @@ def words_of_arpa(path: Path) -> set[str]:
 
 
 def _with_rarest(unigrams: ArpaEntry, word: int) -> ArpaEntry:
-    """The 1-grams and one more, whose p is the lowest that any has."""
+    """Return the 1-grams and one more, whose p is the lowest that any has."""
     lowest = unigrams.p[unigrams.p > 10**NEVER].min(initial=1.0)
-    more = (np.array(each) for each in ([[word]], [lowest], [1.0], [0]))
+    more = (np.array(value) for value in ([[word]], [lowest], [1.0], [0]))
     return ArpaEntry(*(np.concatenate(pair) for pair in zip(unigrams, more, strict=True)))
 
 
@@ -266,12 +266,12 @@ class _Lines:
         if (line := next(self.lines, None)) is not None:
             raise self.wrong("nothing after \\end\\", f"'{line}'")
 
-    def wrong(self, expected: str, found: str) -> AccordError:
-        return AccordError(f"{self.path}, line {self.number}: expected {expected}, found {found}")
+    def wrong(self, expected: str, actual: str) -> AccordError:
+        return AccordError(f"{self.path}, line {self.number}: expected {expected}, found {actual}")
 
 
 def _sizes(lines: _Lines) -> list[int]:
-    """How many n-grams of each order the file's head promises; the line after it is read too."""
+    """Read the number of n-grams of each order from the file's head, and the line after it."""
     lines.expect("\\data\\")
     sizes: list[int] = []
     while (line := lines.next("'ngram 1=…' or '\\1-grams:'")).startswith("ngram "):
@@ -313,12 +313,12 @@ def _section(
         p.append(10**log_p)
         backoff.append(1.0 if words[-1] == STOP else weight)
         numbers.append(lines.number)
-    found = ArpaEntry(
+    entry = ArpaEntry(
         np.array(rows, np.int64).reshape(-1, order), *map(np.array, (p, backoff, numbers))
     )
     if order == 1:  # END's own weight is that of the sentence's start, which it stands for
-        found.backoff[found.ids[:, 0] == END] = start_weight
-    return found
+        entry.backoff[entry.ids[:, 0] == END] = start_weight
+    return entry
 
 
 def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], float]:
@@ -338,7 +338,7 @@ def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], flo
 
 
 def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table[np.ndarray]]:
-    """The tables: a node for each context that has n-grams or a weight, or is part of one."""
+    """Make the tables: a node for each context that has n-grams or a weight, or is part of one."""
     rows: list[np.ndarray] = []
     longer = np.zeros((0, len(listed)), np.int64)
     for shorter, full in zip(listed[-2::-1], listed[:0:-1], strict=True):
@@ -513,7 +513,7 @@ def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
 
 
 def _spelled(table: Table[np.ndarray], shorter: Sequence[str], forms: Sequence[str]) -> list[str]:
-    """The words of each node's context."""
+    """Return the words of each node's context."""
     parents, oldest = (part.tolist() for part in np.divmod(table.contexts, len(forms)))
     return [
         f"{START if word == END else forms[word]} {shorter[parent]}".rstrip(" ")
@@ -538,14 +538,14 @@ class Chosen(NamedTuple):
 
 
 def backed_off(chosen: Sequence[Chosen], words: int) -> NGrams:
-    """The model that has these probabilities, its γ such that every context sums to one.
+    """Return the model with these probabilities, its γ such that every context sums to one.
 
         γ(h) = (1 − Σ_w p(w | h)) / (1 − Σ_w p(w | h′)),    w being those listed after h
 
     `chosen` has the n-grams of each order, all words being those of order 1. Where more is given
     than there is, by rounding, all of it is scaled down.
     """
-    contexts = _contexts([each.ids for each in chosen], words)
+    contexts = _contexts([listed_ngrams.ids for listed_ngrams in chosen], words)
     tables: list[Table[np.ndarray]] = []
     for length, (ids, p) in enumerate(chosen):
         node = nodes_of(ids[:, :-1], contexts, words)
@@ -554,15 +554,15 @@ def backed_off(chosen: Sequence[Chosen], words: int) -> NGrams:
         ids, p, node = ids[order], p[order], node[order]
         count = len(contexts[length])
         listed = np.bincount(node, minlength=count)
-        given = np.bincount(node, p, minlength=count)
+        mass = np.bincount(node, p, minlength=count)
         most = np.where(listed < words, 1 - LEAST, 1)
-        scale = np.where((given > most) | (listed == words), most / np.maximum(given, LEAST), 1)
+        scale = np.where((mass > most) | (listed == words), most / np.maximum(mass, LEAST), 1)
         p = p * scale[node]
         backoff = np.ones(count)
         if length:
             others = listed < words
             below = 1 - np.bincount(node, _below(tables, words, ids), minlength=count)
-            backoff[others] = (1 - given * scale)[others] / below[others]
+            backoff[others] = (1 - mass * scale)[others] / below[others]
         tables.append(Table(contexts[length], keys[order], p, backoff))
     return NGrams(tables, words)
 
@@ -575,7 +575,7 @@ def _below(tables: Sequence[Table[np.ndarray]], words: int, ids: np.ndarray) -> 
 
 
 def _contexts(ids: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
-    """Those of all n-grams, and of the ends of these."""
+    """Return the contexts of all n-grams, and of the ends of these."""
     rows: list[np.ndarray] = []
     longer = np.zeros((0, len(ids)), np.int64)
     for ngrams in ids[:0:-1]:
@@ -592,7 +592,7 @@ def own_ngrams(
     words: int,
     on_words: Callable[[int], None] = lambda words: None,
 ) -> NGrams:
-    """The n-grams of a text with the model's probabilities (Arisoy et al. 2014).
+    """Return the n-grams of a text with the model's probabilities (Arisoy et al. 2014).
 
     p(w | h) is the mean of what the model gives w wherever h stands in the text, all that is before
     h being known to it. What it gives to words that the text does not have after h goes to shorter
@@ -603,14 +603,14 @@ def own_ngrams(
     share = torch.from_numpy(np.exp(model.log_share))
     of_signatures = torch.zeros(int(signature.max()) + 1, dtype=torch.float64)
     sums = [torch.zeros(len(level.keys), dtype=torch.float64) for level in levels]
-    before = preceding(text, order - 1, END)
+    histories = preceding(text, order - 1, END)
     for positions, log_p in model.distributions(text):
         p = torch.from_numpy(np.exp(log_p))
         of_signatures += p.sum(dim=0, dtype=torch.float64)
-        for length, keys, nodes in _listed(levels, before[positions], words):
+        for length, keys, nodes in _listed(levels, histories[positions], words):
             row, entry = rows_of(*torch.searchsorted(keys, nodes))
-            found = p[row, signature[keys[entry] % words]].double()
-            sums[length].index_add_(0, entry, found)
+            of_ngrams = p[row, signature[keys[entry] % words]].double()
+            sums[length].index_add_(0, entry, of_ngrams)
         on_words(len(positions))
     sums[0] = of_signatures[signature]
     chosen, contexts = [], np.zeros((1, 0), np.int64)
@@ -626,13 +626,13 @@ def own_ngrams(
 
 
 def _listed(
-    levels: Sequence[Level], before: np.ndarray, words: int
+    levels: Sequence[Level], histories: np.ndarray, words: int
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
     """For contexts of each length: its n-grams' keys, and those that each context begins with."""
-    node = np.zeros(len(before), np.int64)
-    is_inside = np.ones(len(before), bool)  # not beyond the sentence's start
+    node = np.zeros(len(histories), np.int64)
+    is_inside = np.ones(len(histories), bool)  # not beyond the sentence's start
     for length, level in enumerate(levels[1:], start=1):
-        oldest = before[:, -length]
+        oldest = histories[:, -length]
         at = np.searchsorted(level.contexts, node * words + oldest)
         node = np.where(is_inside, at, len(level.contexts))
         first = torch.from_numpy(node * words)
@@ -641,7 +641,7 @@ def _listed(
 
 
 def pruned(model: NGrams, threshold: float) -> NGrams:
-    """The model without the n-grams that matter less than that (Stolcke 1998).
+    """Return the model without the n-grams that matter less than that (Stolcke 1998).
 
     If hw goes, h gives w what γ′(h)·p(w | h′) is, and all that h does not list gets γ′/γ of what it
     had. An n-gram goes if this raises the perplexity by less than `threshold`, as a share of it:
@@ -664,9 +664,9 @@ def pruned(model: NGrams, threshold: float) -> NGrams:
         stays = np.ones(len(keys), bool)
         if length:
             stays = np.expm1(_lost(model, length)) >= threshold
-            own = pack(nodes_of(needed[:, :-1], contexts, model.words), needed[:, -1], model.words)
-            at = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
-            stays[at[keys[at] == own]] = True
+            kept = pack(nodes_of(needed[:, :-1], contexts, model.words), needed[:, -1], model.words)
+            at = np.minimum(np.searchsorted(keys, kept), len(keys) - 1)
+            stays[at[keys[at] == kept]] = True
         chosen.insert(0, Chosen(rows[stays], p[stays]))
         needed = np.unique(np.concatenate([rows[stays][:, :-1], needed[:, 1:]]), axis=0)
     while len(chosen) > 1 and not len(chosen[-1].ids):
@@ -723,11 +723,12 @@ class WeightedAutomaton(NamedTuple):
 
 def ngram_automaton(model: NGrams) -> WeightedAutomaton:
     """n-grams as they are: a state for each context."""
-    found = NGramAutomaton(model.numpy())
-    is_arc, longer = found.symbol != END, np.arange(found.nodes[1], found.nodes[-1])
-    arcs = Arcs(*(each[is_arc] for each in (found.source, found.next, found.symbol, found.of_arc)))
-    failures = Arcs(longer, found.shorter[longer], np.zeros_like(longer), found.backoff[longer])
-    return WeightedAutomaton(model.words, found.start, found.ends(), arcs, failures)
+    full = NGramAutomaton(model.numpy())
+    is_arc, longer = full.symbol != END, np.arange(full.nodes[1], full.nodes[-1])
+    columns = full.source, full.next, full.symbol, full.of_arc
+    arcs = Arcs(*(column[is_arc] for column in columns))
+    failures = Arcs(longer, full.shorter[longer], np.zeros_like(longer), full.backoff[longer])
+    return WeightedAutomaton(model.words, full.start, full.ends(), arcs, failures)
 
 
 def write_wfst(automaton: WeightedAutomaton, forms: Sequence[str], path: Path) -> None:
@@ -781,20 +782,20 @@ class StateAutomaton:
         for offset in range(int(sentences.lengths.max(initial=0))):
             going_on = np.flatnonzero(sentences.lengths > offset)
             at = starts[going_on] + offset
-            before, word = state[going_on], ids[at]
-            log_p[at] = self.ngrams.p([torch.zeros_like(word), before], word).log()
-            state[going_on] = self.after(before, word)
+            current, word = state[going_on], ids[at]
+            log_p[at] = self.ngrams.p([torch.zeros_like(word), current], word).log()
+            state[going_on] = self.after(current, word)
         return log_p
 
     def after(self, state: Tensor, word: Tensor) -> Tensor:
-        """Where each state is after its word."""
+        """Return the state that follows each state and its word."""
         keys, wanted = self.ngrams.tables[1].keys, state * self.ngrams.words + word
         at = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
         return torch.where(keys[at] == wanted, self.after_listed[at], self.after_word[word])
 
     @property
     def automaton(self) -> WeightedAutomaton:
-        """The same to be written: failures lead to a last state, which lists every word."""
+        """Return the form to be written: failures lead to a last state, which lists every word."""
         ngrams, root = self.ngrams, self.states
         every = torch.arange(root)
         end = ngrams.p([torch.zeros_like(every), every], torch.full_like(every, END))
@@ -831,54 +832,54 @@ def state_automaton(
     words: int,
     on_words: Callable[[int], None] = lambda words: None,
 ) -> StateAutomaton:
-    """The automaton whose states are the centres (C × H) that are nearest to some in the text."""
-    used, before = np.unique(_nearest(model, text, centres), return_inverse=True)
-    asked = NextWord(TorchModel(model), WordValues.none(words))
-    ngrams = _means(asked, text, before, words, on_words)
+    """Return the automaton of the centres (C × H) that are nearest to some state in the text."""
+    used, cluster = np.unique(_nearest(model, text, centres), return_inverse=True)
+    network = NextWord(TorchModel(model), WordValues.none(words))
+    ngrams = _means(network, text, cluster, words, on_words)
     goes_on = np.flatnonzero(text.ids != END)
-    word, after = text.ids[goes_on].astype(np.int64), before[goes_on + 1]
+    word, next_state = text.ids[goes_on].astype(np.int64), cluster[goes_on + 1]
     after_word = np.zeros(words, np.int64)
     lacking = np.setdiff1d(np.arange(1, words), word)
     after_word[lacking] = _nearest(model, _alone(lacking), centres[used])[1::2]
-    seen, mostly = _most_frequent(word, after)
+    seen, mostly = _most_frequent(word, next_state)
     after_word[seen] = mostly
     keys = ngrams.tables[1].keys.numpy()
     after_listed = after_word[keys % words]
-    seen, mostly = _most_frequent(before[goes_on] * words + word, after)
+    seen, mostly = _most_frequent(cluster[goes_on] * words + word, next_state)
     _, at, of_seen = np.intersect1d(keys, seen, assume_unique=True, return_indices=True)
     after_listed[at] = mostly[of_seen]
-    start = int(np.bincount(before[text.starts]).argmax())
+    start = int(np.bincount(cluster[text.starts]).argmax())
     return StateAutomaton(
         ngrams, start, torch.from_numpy(after_listed), torch.from_numpy(after_word)
     )
 
 
 def _alone(words: np.ndarray) -> Sentences:
-    """A sentence of each word."""
+    """Make a sentence of each word."""
     ids = np.stack([words, np.full_like(words, END)], axis=1)
     return Sentences(ids.ravel(), np.full(len(words), 2))
 
 
 def _nearest(model: LanguageModel, sentences: Sentences, centres: np.ndarray) -> np.ndarray:
-    """The centre at the smallest distance from the network's state before each word."""
-    found, columns = np.zeros(len(sentences.ids), np.int64), torch.from_numpy(centres).float().T
+    """Return the centre at the smallest distance from the network's state before each word."""
+    nearest, columns = np.zeros(len(sentences.ids), np.int64), torch.from_numpy(centres).float().T
     for positions, rows in directions(model, sentences):
-        found[positions] = (columns.square().sum(dim=0) - 2 * rows @ columns).argmin(dim=1)
-    return found
+        nearest[positions] = (columns.square().sum(dim=0) - 2 * rows @ columns).argmin(dim=1)
+    return nearest
 
 
 @torch.inference_mode()
 def _means(
     model: NextWord,
     text: Sentences,
-    before: np.ndarray,
+    clusters: np.ndarray,
     words: int,
     on_words: Callable[[int], None],
 ) -> NGrams:
-    """The mean probabilities of words in each cluster, and in all of them."""
+    """Return bigrams of the mean probabilities of words in each cluster, and in all of them."""
     signature = torch.from_numpy(model.signature)
     share = torch.from_numpy(np.exp(model.log_share))
-    cluster = torch.from_numpy(before)
+    cluster = torch.from_numpy(clusters)
     times = cluster.bincount().double()
     sums = torch.zeros(len(times), int(signature.max()) + 1, dtype=torch.float64)
     for positions, log_p in model.distributions(text):
@@ -897,7 +898,7 @@ def _means(
 
 
 def _most_frequent(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each key once, rising, and the value that it mostly has."""
+    """Return each key once, rising, and its most frequent value."""
     pairs, times = np.unique(np.stack([keys, values], axis=1), axis=0, return_counts=True)
     order = np.lexsort([times, pairs[:, 0]])
     key, value = pairs[order].T

@@ -108,11 +108,11 @@ class ClassBased(Softmax):
         return -torch.cat([h.new_empty(0), *inside])[by_class.argsort()]
 
     def _among_all(self, h: Tensor, words: Tensor, classes: Tensor) -> Tensor:
-        """The same from the scores of all words: for a GPU one large product is the quicker."""
+        """Return the same from the scores of all words: on a GPU one large product is quicker."""
         scores = self._scores(h).float()
         elsewhere = self.of.ne(classes.unsqueeze(1))
-        own = scores.gather(1, words.unsqueeze(1)).squeeze(1)
-        return own - scores.masked_fill(elsewhere, -torch.inf).logsumexp(dim=1)
+        of_words = scores.gather(1, words.unsqueeze(1)).squeeze(1)
+        return of_words - scores.masked_fill(elsewhere, -torch.inf).logsumexp(dim=1)
 
     def log_prob(self, h: Tensor) -> Tensor:
         of_class = self.classes.log_prob(h).split(1, dim=1)
@@ -124,34 +124,34 @@ class ClassBased(Softmax):
         return torch.cat(parts, dim=1)[:, self.place]
 
     def _by_class(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """The vectors and the biases of the words of each class."""
+        """Return the vectors and the biases of the words of each class."""
         return (
             self._vectors()[self.order].split(self.sizes),
             self.bias[self.order].split(self.sizes),
         )
 
 
-def classes(given: OutputContext) -> SignatureOutput:
+def classes(output: OutputContext) -> SignatureOutput:
     """First the class of a word (see encode.classes), then the word among those of its class."""
     layer = ClassBased(
-        _classes(given), given.size, mass=signature_mass(given), **tied_weights(given)
+        _classes(output), output.size, mass=signature_mass(output), **tied_weights(output)
     )
-    return over_signatures(given, layer)
+    return over_signatures(output, layer)
 
 
 def tree(
-    given: OutputContext,
+    output: OutputContext,
     *,
     branches: Annotated[int, "of a node below the classes, at most"] = 16,
 ) -> SignatureOutput:
-    """A tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
+    """Tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
         raise AccordError(f"output: tree.branches: expected 2 or more, got {branches}")
-    levels = nested(_classes(given), signature_mass(given), branches)
+    levels = nested(_classes(output), signature_mass(output), branches)
     layer = ClassBased(
-        levels[0], given.size, *levels[1:], mass=signature_mass(given), **tied_weights(given)
+        levels[0], output.size, *levels[1:], mass=signature_mass(output), **tied_weights(output)
     )
-    return over_signatures(given, layer)
+    return over_signatures(output, layer)
 
 
 def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndarray]:
@@ -172,11 +172,11 @@ def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndar
     return [*levels, classes]
 
 
-def _classes(given: OutputContext) -> np.ndarray:
-    """The class of each signature."""
-    if given.classes is None:
-        raise AccordError(f"output: {given.name} has no classes of words; expected encode.classes")
-    return given.features.group_of_signatures("classes", given.classes)
+def _classes(output: OutputContext) -> np.ndarray:
+    """Return the class of each signature."""
+    if output.classes is None:
+        raise AccordError(f"output: {output.name} has no classes of words; expected encode.classes")
+    return output.features.group_of_signatures("classes", output.classes)
 
 
 class Sampled(Softmax):
@@ -207,7 +207,7 @@ class Sampled(Softmax):
         return self._contrast(of_target.float(), of_drawn.float()).mean()
 
     def _contrast(self, of_target: Tensor, of_drawn: Tensor) -> Tensor:
-        """The loss of each target (N) by log r of it and of the words drawn (N × k)."""
+        """Return the loss of each target (N) by log r of it and of the words drawn (N × k)."""
         scores = torch.cat([of_target.unsqueeze(1), of_drawn], dim=1)
         return -scores.log_softmax(dim=1)[:, 0]
 
@@ -229,30 +229,30 @@ class NoiseContrastive(Sampled):
 
 
 def sampled(
-    given: OutputContext,
+    output: OutputContext,
     *,
     samples: Annotated[
         int, Range(ge=1), "words drawn at each step, for all of its words together"
     ] = 1024,
 ) -> SignatureOutput:
-    """A softmax that compares the next word with a sample of words in training."""
-    return _over(Sampled, given, samples)
+    """Softmax that compares the next word with a sample of words in training."""
+    return _over(Sampled, output, samples)
 
 
 def noise_contrastive(
-    given: OutputContext,
+    output: OutputContext,
     *,
     samples: Annotated[
         int, Range(ge=1), "words drawn at each step, for all of its words together"
     ] = 1024,
 ) -> SignatureOutput:
-    """A softmax that learns in training to tell the next word from a sample of words."""
-    return _over(NoiseContrastive, given, samples)
+    """Softmax that learns in training to tell the next word from a sample of words."""
+    return _over(NoiseContrastive, output, samples)
 
 
-def _over(kind: type[Sampled], given: OutputContext, samples: int) -> SignatureOutput:
+def _over(kind: type[Sampled], output: OutputContext, samples: int) -> SignatureOutput:
     return over_signatures(
-        given, kind(signature_mass(given), given.size, samples=samples, **tied_weights(given))
+        output, kind(signature_mass(output), output.size, samples=samples, **tied_weights(output))
     )
 
 
@@ -291,10 +291,10 @@ class SampledExpectations(LogLinear):
         check_words("words", targets, len(self.signature))
         of_class, prior, _ = self.masses(context)
         rows, bias = self.rows(self._joined_weight())
-        own = self.signature[targets].unsqueeze(1)
-        observed = self._scores(h, own, prior, rows, bias)
+        signatures = self.signature[targets].unsqueeze(1)
+        observed = self._scores(h, signatures, prior, rows, bias)
         log_mass = self.background.log_mass_of(targets.unsqueeze(1), context)
-        share = log_share(log_mass, of_class.expand(len(h), -1).gather(1, own)).to(h.dtype)
+        share = log_share(log_mass, of_class.expand(len(h), -1).gather(1, signatures)).to(h.dtype)
         of_drawn = self._from_model if self.from_model else self._from_background
         return (of_drawn(h, prior, rows, bias) - (observed + share).squeeze(1)).mean()
 
@@ -328,7 +328,7 @@ class SampledExpectations(LogLinear):
 
 @about(log_linear=True)
 def sampled_expectations(
-    given: OutputContext,
+    output: OutputContext,
     *,
     samples: Annotated[
         int, Range(ge=1), "signatures drawn: for each word from the model, for all of a step from b"
@@ -338,11 +338,11 @@ def sampled_expectations(
         "model: unbiased, with an exact Z; background: Z is sampled too",
     ] = "model",
 ) -> SampledExpectations:
-    """A log-linear output whose expected features are sampled in training."""
-    layer = given.log_linear(SampledExpectations)
+    """Log-linear output whose expected features are sampled in training."""
+    layer = output.log_linear(SampledExpectations)
     layer.samples, layer.from_model = samples, draw == "model"
     mass = np.bincount(
-        given.features.signature, given.background.word_masses(), given.features.signature_count
+        output.features.signature, output.background.word_masses(), output.features.signature_count
     )
     layer.register_buffer("noise", torch.from_numpy(mass / mass.sum()), persistent=False)
     return layer
@@ -464,20 +464,20 @@ class ExpertBackground(Background):
         self.width = expert.contexts(nothing).shape[1]
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        own, kept = (
+        contexts, kept = (
             self.background.contexts(sentences, training),
             self.expert.contexts(sentences),
         )
         return np.column_stack(
-            [own, kept.astype(np.float64 if own.dtype.kind == "f" else own.dtype)]
+            [contexts, kept.astype(np.float64 if contexts.dtype.kind == "f" else contexts.dtype)]
         )
 
     def named(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The words that each context names, and the expert feature's values (both N × P)."""
+        """Return the words that contexts name, and the expert feature's values (both N × P)."""
         return self.expert.named(self.kept(context))
 
     def kept(self, context: Tensor | None) -> Tensor:
-        """What the expert keeps of each context: (N × n)."""
+        """Return the expert's part of each context: (N × n)."""
         context = required(context)
         return context[:, context.shape[1] - self.width :].long()
 
@@ -503,16 +503,16 @@ class ExpertBackground(Background):
 
 @about(log_linear=True)
 def expert(
-    given: OutputContext,
+    output: OutputContext,
     *,
     expert: Annotated[Choice, EXPERTS, "which words these are"] = "copy",
     background_gate: Gate = False,
     temperature: Temperature = False,
 ) -> ExpertLogLinear:
-    """A log-linear output with one more feature, of the words that the context names."""
-    return given.log_linear(
+    """Log-linear output with one more feature, of the words that the context names."""
+    return output.log_linear(
         ExpertLogLinear,
-        expert=EXPERTS.make(expert, given.features),
+        expert=EXPERTS.make(expert, output.features),
         background_gate=background_gate,
         temperature=temperature,
     )
@@ -549,9 +549,9 @@ class PrefixStates:
         self.features, self.described = features, described
         self.function = function
         self.remember: Callable[[Sequence[WordSeen]], Hashable] = (
-            _beside(function, "remember") or tuple
+            _companion(function, "remember") or tuple
         )
-        self.read: Callable[[Sequence[WordSeen]], Numbers] = _beside(function, "read") or (
+        self.read: Callable[[Sequence[WordSeen]], Numbers] = _companion(function, "read") or (
             lambda prefix: {}
         )
         self.word = lru_cache(maxsize=None)(self._word)
@@ -571,17 +571,17 @@ class PrefixStates:
         self.psi = lru_cache(maxsize=None)(self._psi)
 
     def contexts(self, sentences: Sentences) -> np.ndarray:
-        """The number of the state before each word: (N × 1)."""
-        found, ids = [], sentences.ids.tolist()
+        """Return the number of the state before each word: (N × 1)."""
+        numbers, ids = [], sentences.ids.tolist()
         for start, length in zip(sentences.starts, sentences.lengths, strict=True):
             prefix: list[WordSeen] = []
             for position in range(start, start + length):
-                found.append(self._number(prefix))
+                numbers.append(self._number(prefix))
                 prefix.append(self.word(ids[position]))
-        return np.array(found, np.int64).reshape(-1, 1)
+        return np.array(numbers, np.int64).reshape(-1, 1)
 
     def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
-        """No word is set apart from its signature."""
+        """Name no word: none is set apart from its signature."""
         return kept[:, :0], kept[:, :0].float()
 
     def _number(self, prefix: list[WordSeen]) -> int:
@@ -625,22 +625,22 @@ class PrefixStates:
         )
 
     def _values(self, signature: int) -> dict[str, frozenset[str]]:
-        """What Φ says of a signature: `Gender=Fem` and `Gender=Masc` are two values of Gender."""
+        """Return Φ of a signature: `Gender=Fem` and `Gender=Masc` are two values of Gender."""
         start, end = self.features.indptr[signature : signature + 2]
-        found: dict[str, set[str]] = {}
+        sets: dict[str, set[str]] = {}
         for feature in self.features.indices[start:end].tolist():
             name, _, value = self.described.names[feature].partition("=")
             if value and "×" not in value:
-                found.setdefault(name, set()).add(value)
-        return {name: frozenset(values) for name, values in found.items()}
+                sets.setdefault(name, set()).add(value)
+        return {name: frozenset(values) for name, values in sets.items()}
 
 
-def _beside(function: Callable, name: str) -> Callable | None:
-    """What a function of features brings along, with the same settings."""
+def _companion(function: Callable, name: str) -> Callable | None:
+    """Return a companion of a function of features, with the same settings."""
     if not isinstance(function, partial):
         return getattr(function, name, None)
-    found = getattr(function.func, name, None)
-    return found and partial(found, **function.keywords)
+    companion = getattr(function.func, name, None)
+    return companion and partial(companion, **function.keywords)
 
 
 def _in_order(numbers: Any, names: Sequence[str], where: str) -> list[float]:
@@ -693,21 +693,21 @@ class PrefixLogLinear(LogLinear):
             of_state @ torch.from_numpy(self.prefixes.table(number)).to(a).T
             for of_state, number in zip(rows, numbers.tolist(), strict=True)
         ]
-        found = torch.cat(scores)[order.argsort()]
+        evidence = torch.cat(scores)[order.argsort()]
         if not self.prefixes.read_names:
-            return found
+            return evidence
         psi = a.new_tensor([self.prefixes.psi(number) for number in numbers.tolist()])
-        return found + self.scaled(psi[at] @ self.product(self.read_weight).T)
+        return evidence + self.scaled(psi[at] @ self.product(self.read_weight).T)
 
     def adaptor(self, h: Tensor) -> Tensor:
-        """One weight per feature, those of the prefix last: (N × F + F')."""
+        """Return one weight per feature, those of the prefix last: (N × F + F')."""
         of_prefix = nn.functional.linear(h, self.prefix_weight, self.prefix_bias)
         return torch.cat([super().adaptor(h), self.scaled(of_prefix)], dim=1)
 
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x), and what the prefix adds to it: explanations show both as one term."""
-        asked = self.signature[words.view(len(words), -1)]
-        added = self.prefix_scores(h, context).gather(1, asked).view_as(words)
+        signatures = self.signature[words.view(len(words), -1)]
+        added = self.prefix_scores(h, context).gather(1, signatures).view_as(words)
         return super().log_background_of(h, words, context) + added
 
 
@@ -745,7 +745,7 @@ class WordByWord(Background):
 
 @about(log_linear=True)
 def prefix_features(
-    given: OutputContext,
+    output: OutputContext,
     *,
     features: Annotated[
         Choice, PREFIX_FEATURES, "a function of a prefix and a word; your own is FILE.py:FUNCTION"
@@ -757,23 +757,23 @@ def prefix_features(
     background_gate: Gate = False,
     temperature: Temperature = False,
 ) -> PrefixLogLinear:
-    """A log-linear output with features of the whole prefix and the candidate word."""
-    if given.described is None:
+    """Log-linear output with features of the whole prefix and the candidate word."""
+    if output.described is None:
         raise AccordError("output: prefix-features expects words; a model of subwords has none")
     kind, settings = parted(PREFIX_FEATURES.choose(features))
     if exact:  # each word by itself, so that the function sees every form
-        phi = given.features.split_by(np.arange(given.features.vocabulary_size))
-        background = given.background
+        phi = output.features.split_by(np.arange(output.features.vocabulary_size))
+        background = output.background
         by_word = (
             Unigram(phi, background.word_masses())
             if isinstance(background, Unigram)
             else WordByWord(phi, background)
         )
-        given = replace(given, features=phi, background=by_word)
+        output = replace(output, features=phi, background=by_word)
     function = partial(PREFIX_FEATURES[kind], **settings)
-    return given.log_linear(
+    return output.log_linear(
         PrefixLogLinear,
-        prefixes=PrefixStates(given.features, given.described(), function),
+        prefixes=PrefixStates(output.features, output.described(), function),
         background_gate=background_gate,
         temperature=temperature,
     )
@@ -784,22 +784,22 @@ CATEGORIES = ("Gender", "Number")
 
 
 def last_nominal(prefix: Sequence[WordSeen]) -> WordSeen | None:
-    """The last noun or determiner of a prefix."""
+    """Return the last noun or determiner of a prefix."""
     return next((word for word in reversed(prefix) if word["pos"] & {"NOUN", "DET"}), None)
 
 
 def agreement(prefix: Sequence[WordSeen], word: WordSeen) -> Numbers:
-    """A word agrees with the last noun or determiner in gender and number, however far it is."""
+    """Agreement with the last noun or determiner in gender and number, however far it is."""
     last = last_nominal(prefix)
-    found = {}
+    features = {}
     for name in CATEGORIES:
         theirs = last[name] if last else NOTHING
         shared, decided = bool(theirs & word[name]), bool(theirs and word[name])
         for pos in AGREEING:
-            said = pos in word["pos"]
-            found[f"{pos} agrees in {name}"] = float(said and shared)
-            found[f"{pos} clashes in {name}"] = float(said and decided and not shared)
-    return found
+            has_pos = pos in word["pos"]
+            features[f"{pos} agrees in {name}"] = float(has_pos and shared)
+            features[f"{pos} clashes in {name}"] = float(has_pos and decided and not shared)
+    return features
 
 
 def _agreement_state(prefix: Sequence[WordSeen]) -> Hashable:
@@ -829,7 +829,7 @@ def knowledge(
     *,
     table: Annotated[str, "a word and its number on each line, parted by a tab"] = "facts.tsv",
 ) -> Numbers:
-    """The paper's expert φ_e: 1 if a word is no number, or the number that a table gives.
+    """Paper's expert φ_e: 1 if a word is no number, or the number that a table gives.
 
     The table is asked for the last word of the prefix that it has.
     """
@@ -839,7 +839,7 @@ def knowledge(
 
 def _given(prefix: Sequence[WordSeen], *, table: str) -> str | None:
     facts = _facts(table)
-    return next((facts[each.form] for each in reversed(prefix) if each.form in facts), None)
+    return next((facts[word.form] for word in reversed(prefix) if word.form in facts), None)
 
 
 knowledge.remember = _given  # type: ignore[attr-defined]
@@ -849,7 +849,7 @@ PLACES = 8  # that are told apart; all later ones are one
 
 
 def position(prefix: Sequence[WordSeen], word: WordSeen) -> Numbers:
-    """How many words are before: a weight for each part of speech at each of the first places."""
+    """Number of words before: a weight for each part of speech at each of the first places."""
     place = min(len(prefix), PLACES)
     return {
         f"{pos} at {number}": float(number == place and pos in word["pos"])

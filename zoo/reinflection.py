@@ -46,20 +46,20 @@ class Cell(NamedTuple):
 
 
 def cells_of(rows: pd.DataFrame, lemmas: int, seed: int) -> list[list[Cell]]:
-    """The cells of so many lemmas, drawn at random, a list for each lemma."""
+    """Draw so many lemmas and return the cells of each."""
     kept = rows[rows["upos"].isin(INFLECTED) & (rows["feats"] != "")]
     kept = kept[kept["lemma"].str.isalpha() & kept["form"].str.isalpha()]
     generator = np.random.default_rng(seed)
     chosen = generator.permutation(np.sort(kept["lemma"].unique()))[:lemmas]
-    found = []
+    paradigms = []
     for lemma, of_lemma in kept[kept["lemma"].isin(chosen)].groupby("lemma"):
         cells = [
-            Cell(lemma, (upos, *feats.split("|")), tuple(sorted({*each["form"]})))
-            for (upos, feats), each in of_lemma.groupby(["upos", "feats"], observed=True)
+            Cell(lemma, (upos, *feats.split("|")), tuple(sorted({*rows_of_cell["form"]})))
+            for (upos, feats), rows_of_cell in of_lemma.groupby(["upos", "feats"], observed=True)
         ]
         order = generator.permutation(len(cells))[:CELLS]
-        found.append([cells[place] for place in order])
-    return found
+        paradigms.append([cells[place] for place in order])
+    return paradigms
 
 
 class EndingRules:
@@ -75,9 +75,9 @@ class EndingRules:
 
     def form(self, lemma: str, features: tuple[str, ...]) -> str:
         for length in range(min(LONGEST_ENDING, len(lemma)), -1, -1):
-            found = self.rules.get((features, lemma[len(lemma) - length :]))
-            if found:
-                (off, on), _ = found.most_common(1)[0]
+            rules = self.rules.get((features, lemma[len(lemma) - length :]))
+            if rules:
+                (off, on), _ = rules.most_common(1)[0]
                 return lemma[: len(lemma) - off] + on
         return lemma
 
@@ -102,21 +102,21 @@ class Reinflection:
         self.reach = self.model.recipe.condition["reach"]
 
     def text(self, cells: Sequence[Cell]) -> Sentences:
-        """The forms of cells as sentences of letters, with lemma and features before each."""
+        """Return the forms as sentences of letters, with lemma and features before each."""
         ids = [[*self._known(cell.forms[0]), END] for cell in cells]
-        lengths = np.array([len(each) for each in ids])
+        lengths = np.array([len(letters) for letters in ids])
         return Sentences(np.concatenate(ids), lengths, previous=self.before(cells))
 
     def before(self, cells: Sequence[Cell]) -> np.ndarray:
         """C of each cell: (n × reach)."""
-        found = np.full((len(cells), self.reach), NO_WORD, np.int32)
-        for row, cell in zip(found, cells, strict=True):
+        conditions = np.full((len(cells), self.reach), NO_WORD, np.int32)
+        for row, cell in zip(conditions, cells, strict=True):
             known = self._known((*cell.lemma, *cell.features))[-self.reach :]
             row[self.reach - len(known) :] = known
-        return found
+        return conditions
 
     def _known(self, symbols: Iterable[str]) -> list[int]:
-        """The numbers of symbols; those that training lacks are left out."""
+        """Return the numbers of symbols; those that training lacks are left out."""
         return [self.number[symbol] for symbol in symbols if symbol in self.number]
 
     def fit(self, train: Sequence[Cell], valid: Sequence[Cell]) -> None:
@@ -129,20 +129,20 @@ class Reinflection:
 
     @torch.inference_mode()
     def forms(self, cells: Sequence[Cell]) -> list[str]:
-        """The likeliest letter after each, until the end."""
+        """Write the likeliest letter after each, until the end."""
         self.model.eval()
         device = self.model.embedding.weight.device
-        before = torch.from_numpy(self.before(cells)).to(device).unsqueeze(0)
+        conditions = torch.from_numpy(self.before(cells)).to(device).unsqueeze(0)
         words = torch.full((1, len(cells)), END, device=device)
         state, written, is_done = self.model.encoder.initial_state(len(cells)), [], False
         while not is_done and len(written) < LONGEST:
-            h, state = self.model(words, state, {"previous": before})
+            h, state = self.model(words, state, {"previous": conditions})
             words = self.model.output.log_prob(h[0]).argmax(dim=1).unsqueeze(0)
             written.append(words[0].cpu().numpy())
             is_done = bool((np.stack(written) == END).any(axis=0).all())
         letters = np.stack(written, axis=1).tolist()
         whole = (row[: row.index(END)] if END in row else row for row in letters)
-        return ["".join(self.symbols[each] for each in row) for row in whole]
+        return ["".join(self.symbols[letter] for letter in row) for row in whole]
 
 
 def recipe_of(epochs: int, reach: int, seed: int) -> Recipe:
@@ -166,7 +166,7 @@ def recipe_of(epochs: int, reach: int, seed: int) -> Recipe:
 
 
 def exact_match(cells: Sequence[Cell], forms: Sequence[str]) -> float:
-    """The share of cells whose form is one of the right ones."""
+    """Return the share of cells whose form is one of the right ones."""
     return float(np.mean([form in cell.forms for cell, form in zip(cells, forms, strict=True)]))
 
 
@@ -177,11 +177,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--reach", type=int, default=24, help="letters and features of C")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
-    rows = everything(load([given.lexicon], folder=folder_of))
-    by_lemma = cells_of(rows, given.lemmas, given.seed)
+    options = parser.parse_args(arguments)
+    rows = everything(load([options.lexicon], folder=folder_of))
+    by_lemma = cells_of(rows, options.lemmas, options.seed)
     held = len(by_lemma) // 8
-    order = np.random.default_rng(given.seed).permutation(len(by_lemma))
+    order = np.random.default_rng(options.seed).permutation(len(by_lemma))
     test, valid, train = (
         [cell for place in part for cell in by_lemma[place]]
         for part in (order[:held], order[held : held + held // 2], order[held + held // 2 :])
@@ -192,14 +192,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     of_endings = [endings.form(cell.lemma, cell.features) for cell in test]
     echo(f"endings: exact match {exact_match(test, of_endings):.3f}")
     began = time.process_time()
-    network = Reinflection(train, recipe_of(given.epochs, given.reach, given.seed))
+    network = Reinflection(train, recipe_of(options.epochs, options.reach, options.seed))
     network.fit(train, valid)
-    found = network.forms(test)
+    forms = network.forms(test)
     echo(
-        f"attended: exact match {exact_match(test, found):.3f}, "
+        f"attended: exact match {exact_match(test, forms):.3f}, "
         f"{time.process_time() - began:.0f} s of CPU"
     )
-    for cell, form, by_ending in list(zip(test, found, of_endings, strict=True))[:5]:
+    for cell, form, by_ending in list(zip(test, forms, of_endings, strict=True))[:5]:
         echo(f"  {cell.lemma} {'|'.join(cell.features)}: {form}, {by_ending} ({cell.forms[0]})")
 
 

@@ -190,20 +190,16 @@ class Registry(Mapping[str, Any]):
         modules: tuple[str, ...] = (),
     ):
         self.kind, self.group, self.table, self._modules = kind, group, table or {}, modules
-        self._registered: dict[str, tuple[Any, dict[str, Any]]] = {}  # in the modules
-        self._by_hand: dict[str, tuple[Any, dict[str, Any]]] = {}  # elsewhere
+        self._registered: dict[str, tuple[Any, dict[str, Any]]] = {}  # with facts for callers
         self.registry = self.of_group[group] = self  # of itself, as `Several` has one
 
     def register(self, name: str, **about: Any) -> Callable[[Named], Named]:
         """Register the class or function below, with facts for its callers."""
 
         def decorate(part: Named) -> Named:
-            if getattr(part, "__module__", None) in self._modules:
-                self._registered[name] = part, about
-            elif name in self.own:
+            if part.__module__ not in self._modules and name in self.own:
                 raise AccordError(f"{self.kind} '{name}' is Accord's own: choose another name")
-            else:
-                self._by_hand[name] = part, about
+            self._registered[name] = part, about
             return part
 
         return decorate
@@ -213,23 +209,22 @@ class Registry(Mapping[str, Any]):
             return _of_file(Path(file[1]), file[2])
         if name in self.table:
             return imported(self.table[name])
-        for registered in (self._own_registered, self._by_hand):
-            if name in registered:
-                return registered[name][0]
+        if name in (registered := self._all_registered()):
+            return registered[name][0]
         if point := self._point(name):
             return self._loaded(point)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         points = (point.name for point in _installed(_places()).select(group=self.group))
-        return iter(dict.fromkeys([*self.own, *self._by_hand, *points]))
+        return iter(dict.fromkeys([*self.table, *self._all_registered(), *points]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
         of_file = isinstance(name, str) and OF_FILE.fullmatch(name)
-        return bool(of_file) or name in self.own or any(name == known for known in self)
+        return bool(of_file) or name in self.table or any(name == known for known in self)
 
     def place(self, name: str) -> str:
         """Return the `module:attribute` of a part of a table or an entry point."""
@@ -240,33 +235,34 @@ class Registry(Mapping[str, Any]):
         """Return the description of a part, from a listing or from the part itself."""
         if name in self.table and (entry := self._listed(OWN, name)):
             return _restored(entry)
-        point = None if name in (*self.own, *self._by_hand) else self._point(name)
+        is_here = name in self.table or name in self._all_registered()
+        point = None if is_here else self._point(name)
         if point and (entry := self._listed(_package(point.module), name)):
             spec = find_spec(point.module)
             return replace(_restored(entry), file=Path(spec.origin or "") if spec else None)
         part = self[name]
-        _, about = self._registered.get(name) or self._by_hand.get(name) or (part, {})
+        _, about = self._registered.get(name, (part, {}))
         try:
-            found = described(part, about)
+            description = described(part, about)
         except (TypeError, ValueError, NameError, AttributeError) as error:
             raise AccordError(
                 f"{self.kind} '{name}': expected a class or function of a file, found "
                 f"{short(part)} ({error})"
             ) from None
-        return replace(found, file=None) if name in self.own else found
+        return replace(description, file=None) if name in self.own else description
 
     def _listed(self, folder: Path | None, name: str) -> dict[str, Any] | None:
         return _listing(folder).get(self.group, {}).get(name)
 
     def parts(self, on_fault: Callable[[ValueError], None] = lambda fault: None) -> dict[str, Part]:
         """Return all parts by name, without those of other packages that cannot be loaded."""
-        found = {}
+        parts = {}
         for name in self:
             try:
-                found[name] = self.part(name)
+                parts[name] = self.part(name)
             except ValueError as fault:
                 on_fault(fault)
-        return found
+        return parts
 
     def choose(self, choice: Any, where: str | None = None) -> Choice:
         """Return the choice with all settings of its part; invalid values are rejected."""
@@ -313,10 +309,6 @@ class Registry(Mapping[str, Any]):
             if name is not None and FILE in extras(known[key].hint)
         ]
 
-    def is_own(self, choice: Choice) -> bool:
-        """Return whether a part is Accord's, so that its file is not data of a stage."""
-        return parted(choice)[0] in self.own
-
     def json_schema(self) -> dict[str, Any]:
         """Describe how a part is chosen: by its name, or with its settings."""
         chosen = [
@@ -332,11 +324,11 @@ class Registry(Mapping[str, Any]):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The names of Accord's own parts."""
-        return (*self.table, *self._own_registered)
+        """Return the names of Accord's own parts."""
+        parts = self._all_registered().items()
+        return (*self.table, *(n for n, (part, _) in parts if part.__module__ in self._modules))
 
-    @property
-    def _own_registered(self) -> dict[str, tuple[Any, dict[str, Any]]]:
+    def _all_registered(self) -> dict[str, tuple[Any, dict[str, Any]]]:
         for module in self._modules:
             import_module(module)
         return self._registered
@@ -367,28 +359,24 @@ class Several:
 
     def choose(self, value: Any, where: str) -> dict[str, Any]:
         """Return the mapping with all settings, in the order of the parts; 0 is no weight."""
-        found: dict[str, Any] = {}
+        chosen: dict[str, Any] = {}
         for name, settings in checked(dict, value, where).items():
             if self.weighed:
                 self.registry.choose(name, where)
                 if weight := checked(WEIGHT, settings, f"{where}.{name}"):
-                    found[name] = weight
+                    chosen[name] = weight
             else:
                 settings = checked(dict | None, settings, f"{where}.{name}") or {}
                 choice = self.registry.choose({**settings, "kind": name}, where)
-                found[name] = parted(choice)[1]
-        known = self.registry.own if {*found} <= {*self.registry.own} else self.registry
-        return {name: found[name] for name in known if name in found}
+                chosen[name] = parted(choice)[1]
+        known = self.registry.own if {*chosen} <= {*self.registry.own} else self.registry
+        return {name: chosen[name] for name in known if name in chosen}
 
     def choices(self, value: Mapping[str, Any]) -> list[Choice]:
         """Return the chosen parts of a field."""
         return [
             name if self.weighed else {"kind": name, **settings} for name, settings in value.items()
         ]
-
-    def about(self, choice: Choice, fact: str) -> Any:
-        """Return a fact of a chosen part, or None."""
-        return self.registry.about(choice, fact)
 
     def json_schema(self) -> dict[str, Any]:
         """Describe the mapping: a weight or the settings for each name."""
@@ -422,17 +410,17 @@ def _listing(folder: Path | None) -> dict[str, dict[str, Any]]:
 
 def listing(package: str) -> dict[str, dict[str, Any]]:
     """Import all parts of a package and describe them, group by group."""
-    found: dict[str, dict[str, Any]] = {}
+    parts: dict[str, dict[str, Any]] = {}
     if package == "accord.models":
         for group, registry in [*Registry.of_group.items()]:
             for name in registry.table:
-                found.setdefault(group, {})[name] = _stored(described(registry[name]))
+                parts.setdefault(group, {})[name] = _stored(described(registry[name]))
     installed = _installed(_places())
     for group in sorted(name for name in installed.groups if name.startswith("accord.")):
         for point in installed.select(group=group):
             if point.module.rpartition(".")[0] == package:
-                found.setdefault(group, {})[point.name] = _stored(described(point.load()))
-    return found
+                parts.setdefault(group, {})[point.name] = _stored(described(point.load()))
+    return parts
 
 
 def write_listing(package: str) -> None:
@@ -546,7 +534,7 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
         if isinstance(extra, Registry)
         for path in _outside(extra, settings[name])
     ]
-    return inner if registry.is_own(choice) or part.file is None else [part.file, *inner]
+    return inner if kind in registry.own or part.file is None else [part.file, *inner]
 
 
 # Functions that options of commands call, by `command.option`.

@@ -168,9 +168,9 @@ def _one_of(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
     raise AccordError(f"{where}: expected {' or '.join(map(named, kinds))}, got {short(value)}")
 
 
-def check_keys(found: Mapping[Any, Any], known: Mapping[str, Any], where: str, kind: str) -> None:
+def check_keys(keys: Mapping[Any, Any], known: Mapping[str, Any], where: str, kind: str) -> None:
     """Reject an unknown key and name the nearest valid one."""
-    for key in found:
+    for key in keys:
         if key not in known:
             close = nearest(str(key)[:100], known)
             raise AccordError(f"{where}: unknown {kind} {short(str(key))}{close}")
@@ -227,7 +227,7 @@ def _schema(kind: Any) -> dict[str, Any]:
     if kind in JSON_TYPES:
         return {"type": JSON_TYPES[kind]}
     if origin in (Union, UnionType):
-        kinds = [json_schema(each) for each in args]
+        kinds = [json_schema(arg) for arg in args]
         if all({*schema} == {"type"} for schema in kinds):
             return {"type": [schema["type"] for schema in kinds]}
         return {"anyOf": kinds}

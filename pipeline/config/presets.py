@@ -113,8 +113,8 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
         raise AccordError(f"{where} is its own base")
     raw = parse(text, where)
     if not isinstance(raw, dict):
-        found = "nothing" if raw is None else short(raw)
-        raise AccordError(f"{where}: expected sections such as 'corpus:', got {found}")
+        value = "nothing" if raw is None else short(raw)
+        raise AccordError(f"{where}: expected sections such as 'corpus:', got {value}")
     if "base" not in raw:
         return raw, where
     try:

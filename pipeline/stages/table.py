@@ -76,7 +76,7 @@ def _check_lexicon(sections: Mapping[str, Any]) -> None:
 def _files_of_templates(params: FeaturiseParams) -> Sequence[Path]:
     """Return the files of the vectors, and of templates of other packages."""
     names = [name for name in params.templates if name in TEMPLATES]
-    code = [TEMPLATES.part(name).file for name in names if not TEMPLATES.is_own(name)]
+    code = [TEMPLATES.part(name).file for name in names if name not in TEMPLATES.own]
     return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *code]
 
 
@@ -110,7 +110,7 @@ def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
 
 def _files_of_metrics(params: EvaluateParams) -> list[Path]:
     """Return the files of metrics of other packages."""
-    return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
+    return [part.file for name, part in METRICS.parts().items() if name not in METRICS.own]
 
 
 _STAGES = (

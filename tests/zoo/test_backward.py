@@ -60,8 +60,8 @@ def test_both_directions_have_a_pseudo_perplexity(run):
 def test_a_backward_model_has_half_of_the_say(run):
     lists = read_nbest(DATA / "dev.nbest")
     models = [accord.load(run, name) for name in ("rnn", "ll-rnn")]
-    alone = [Terms.of(lists, model).log_p for model in models]
-    assert Terms.of(lists, *models).log_p == pytest.approx((alone[0] + alone[1]) / 2)
+    alone = [Terms.scored(lists, model).log_p for model in models]
+    assert Terms.scored(lists, *models).log_p == pytest.approx((alone[0] + alone[1]) / 2)
     shown = invoked(
         *("rescore", str(DATA / "dev.nbest"), "--run", str(run), "--model", "rnn"),
         *("--backward", f"{run}/ll-rnn"),
@@ -90,7 +90,7 @@ def test_ranks_count_the_hypothesis_with_the_fewest_errors():
         NBest("b", ["u", "v"], [1.0, 2.0], "v"),
     ]
     totals = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, -np.inf]])
-    found = RankMeasures.of(lists, totals)
+    found = RankMeasures.measured(lists, totals)
     assert (found.first, found.rank, found.reciprocal, found.sentences) == (0.5, 1.5, 0.75, 0.5)
     assert Weights(0, 0).totals(
         Terms(totals, np.zeros((2, 3)), np.zeros((2, 3)), [])

@@ -49,7 +49,7 @@ def test_tuned_weights_repair_agreement_in_other_sentences(trained):
 
 def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
     lists = read_nbest(DATA / "dev.nbest")
-    terms = Terms.of(lists, accord.load(trained, "ll-rnn"))
+    terms = Terms.scored(lists, accord.load(trained, "ll-rnn"))
     best = error_rate(lists, tuned(lists, terms).best(terms))
     assert best < error_rate(lists, Weights(0, 0).best(terms))
     for model in (0.1, 0.3, 1, 3):
@@ -107,7 +107,7 @@ def test_a_list_without_reference_cannot_tune(trained):
     lists = read_nbest(DATA / "dev.nbest")
     lists[3].reference = None
     with pytest.raises(ValueError, match="'d4' has no reference: expected one for every list"):
-        tuned(lists, Terms.of(lists, accord.load(trained, "ll-rnn")))
+        tuned(lists, Terms.scored(lists, accord.load(trained, "ll-rnn")))
 
 
 @given(WORDS, WORDS, WORDS)

@@ -60,7 +60,7 @@ def test_a_part_from_outside_describes_itself(tmp_path, monkeypatch):
     points = {"accord.encoders": ["loud = described_words:Loud"]}
     install(tmp_path, "described-words", {"described_words": PART}, points)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(ENCODERS, "_by_hand", {})
+    monkeypatch.setattr(ENCODERS, "_registered", {**ENCODERS._registered})
     part = ENCODERS.part("loud")
     assert ENCODERS.place("loud") == "described_words:Loud"
     assert part.file == tmp_path / "described_words.py"
@@ -152,7 +152,7 @@ def test_a_plug_in_that_fails_is_named_and_the_others_are_there(tmp_path, monkey
     points = ["loud = loud_words:Loud", "silent = silent_words:Silent", "none = loud_words:None_"]
     install(tmp_path, "loud-words", {"loud_words": PART}, {"accord.encoders": points})
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(ENCODERS, "_by_hand", {})
+    monkeypatch.setattr(ENCODERS, "_registered", {**ENCODERS._registered})
     faults = []
     assert "loud" in ENCODERS.parts(faults.append)
     assert "encoder 'silent' of loud-words cannot be loaded: ModuleNotFoundError" in str(faults[0])
@@ -168,5 +168,5 @@ def test_a_package_is_found_that_comes_after_others_were_looked_for(tmp_path, mo
     assert "late" not in ENCODERS
     points = {"accord.encoders": ["late = late_words:Loud"]}
     install(tmp_path, "late-words", {"late_words": PART.replace('"loud"', '"late"')}, points)
-    monkeypatch.setattr(ENCODERS, "_by_hand", {})
+    monkeypatch.setattr(ENCODERS, "_registered", {**ENCODERS._registered})
     assert "late" in ENCODERS and ENCODERS["late"].__module__ == "late_words"

@@ -75,7 +75,7 @@ models: {kept_inputs: {}}
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(METRICS, "_by_hand", {})
+    monkeypatch.setattr(METRICS, "_registered", {**METRICS._registered})
     install(tmp_path, "kept_inputs-net", {"kept_inputs_net": JORDAN}, POINTS)
     (tmp_path / "mine.yaml").write_text(CONFIG)
     return tmp_path
