@@ -1,17 +1,20 @@
-"""Generation from a trained model: constraints hold everywhere, the same seed says the same."""
+"""Generation from a trained model: constraints and patterns hold, the same seed says the same."""
+
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import accord
 from accord import load
 from accord.lexicon.analysis import UPOS
 from accord.models.data import Sentences
 from accord.models.inference.generation import Beam, Sampling
 from accord.pipeline.ask.generate import Generator, parse
 from accord.pipeline.ask.scorer import bundled
-from accord.pipeline.base.names import END_ID, UNKNOWN_ID
+from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 
 
@@ -187,3 +190,107 @@ def test_the_command_prints_sentences_and_features(tiny_run):
         assert {"NOUN", "Fem"} <= set(values.split(".")) and form.isalpha()
     refused = CliRunner().invoke(app, [*command, "--beam", "3", "--top-k", "4"])
     assert (refused.exit_code, "--beam searches" in refused.stderr) == (2, True)
+
+
+def test_every_sentence_matches(scorer):
+    generator = Generator(scorer, pattern='(Le|la|les) ADJ* NOUN VERB&Person=3 "."')
+    sentences = generator.sample(100) + generator.likeliest(5, width=5)
+    for sentence in sentences:
+        first, *middle, noun, verb, stop = sentence.words
+        assert sentence.ended and first.form in {"le", "la", "les"} and stop.form == "."
+        assert all("pos=ADJ" in word.features for word in middle)
+        assert "pos=NOUN" in noun.features and {"pos=VERB", "Person=3"} <= {*verb.features}
+    assert len({sentence.text for sentence in sentences}) > 20
+
+
+def test_what_the_pattern_allows_keeps_its_odds_and_sums_to_one(scorer):
+    free, held = Generator(scorer), Generator(scorer, pattern="DET NOUN")
+    log_p = []
+    for generator in (free, held):
+        reading = Beam.begin(generator.model, [], 1)
+        log_p.append(generator.model.log_prob(reading.h, reading.context)[0])
+    allowed = np.isfinite(log_p[1])
+    assert 0 < allowed.sum() < len(allowed)
+    assert np.exp(log_p[1]).sum() == pytest.approx(1, abs=1e-5)
+    difference = (log_p[1] - log_p[0])[allowed]
+    assert difference == pytest.approx(np.full(len(difference), difference[0]), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [("DET NUON", "unknown part of speech 'NUON'; the nearest is 'NOUN'"),
+     ("DET schtroumpf", "the model does not know 'schtroumpf'"),
+     ("", "expected a pattern that a word matches")],
+)  # fmt: skip
+def test_what_no_sentence_can_match_is_refused(scorer, pattern, fault):
+    with pytest.raises(ValueError, match=fault):
+        Generator(scorer, pattern=pattern)
+
+
+def test_a_pattern_stands_in_the_place_of_constraints(scorer):
+    with pytest.raises(ValueError, match="or constraints, found both"):
+        Generator(scorer, "", ["NOUN"], pattern="NOUN")
+
+
+@pytest.fixture(scope="module")
+def open_scorer(tmp_path_factory, slow):
+    changes = {"analyse.protocol": "open", "train.epochs": 1}
+    runs = tmp_path_factory.mktemp("open")
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    return load(accord.run("tiny", set=changes, **chosen, runs=runs).folder)
+
+
+def first_words(generator: Generator) -> np.ndarray:
+    reading = Beam.begin(generator.model, [], 1)
+    log_p = generator.model.log_prob(reading.h, reading.context)
+    return np.exp(log_p[0])
+
+
+def test_a_word_has_its_share_of_all_that_match(open_scorer):
+    """p(x | match) = p(x)·m(x)/Σ p·m: m is 0 or 1 of a known word, the mass of strings else."""
+    free, held = (
+        Generator(open_scorer, spelled=True),
+        Generator(open_scorer, pattern="/.*s/ .*", spelled=True),
+    )
+    (strings,) = held.constrained.strings.values()
+    forms = open_scorer.vocabulary.forms
+    matching = np.array([float(not is_special(form) and form.endswith("s")) for form in forms])
+    classes = slice(UNKNOWN_ID, UNKNOWN_ID + open_scorer.spelling.classes)
+    matching[classes] = np.exp(strings.log_mass)
+    assert ((matching[classes] > 0) & (matching[classes] < 1)).all()
+    expected = first_words(free) * matching
+    assert first_words(held) == pytest.approx(expected / expected.sum(), abs=1e-6)
+
+
+def test_spelled_words_match_and_have_the_probability_that_is_shown(open_scorer):
+    expression = "zo[^0-9]*e(ur|t)"
+    assert not any(re.fullmatch(expression, form) for form in open_scorer.vocabulary.known)
+    generator = Generator(open_scorer, pattern=f'le /{expression}/ "."', spelled=True)
+    (strings,) = generator.constrained.strings.values()
+    le, *_ = open_scorer.vocabulary.ids(["le"])
+    for sentence in generator.sample(20):
+        first, word, last = sentence.words
+        assert (first.form, last.form) == ("le", ".") and re.fullmatch(expression, word.form)
+        # One of the classes was drawn, and the string from it, among those that match.
+        of_class = open_scorer.spelling.log_prob([word.form])[0] - strings.log_mass
+        assert word.log_p < of_class.max() + 1e-6
+    reading = Beam.begin(generator.model, [le], 1)
+    p = np.exp(generator.model.log_prob(reading.h, reading.context)[0])
+    classes = slice(UNKNOWN_ID, UNKNOWN_ID + open_scorer.spelling.classes)
+    assert p[classes].sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_without_spelling_the_known_words_that_match_are_left(open_scorer):
+    sentences = Generator(open_scorer, pattern='DET NOUN&/.*s/ "."').sample(40)
+    assert {s.words[1].form for s in sentences} <= {
+        f for f in open_scorer.vocabulary.known if f[-1] == "s"
+    }
+
+
+def test_a_spelled_word_that_two_tests_could_read_is_refused(open_scorer):
+    with pytest.raises(ValueError, match=r"a spelled word could be one of .*expected one /…/"):
+        Generator(open_scorer, pattern="(/.*s/ le)|(. la)", spelled=True)
+    with pytest.raises(ValueError, match="expected one /…/ for a word, found 2"):
+        Generator(open_scorer, pattern="/a.*/&/.*s/", spelled=True)
+    with pytest.raises(ValueError, match=r"/\[a/: expected an expression, but unterminated"):
+        Generator(open_scorer, pattern="/[a/")
