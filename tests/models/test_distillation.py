@@ -176,7 +176,7 @@ def test_the_loss_goes_from_the_text_to_the_teachers():
     h, words = random_states(6), torch.arange(6)
     taught = likeliest(torch.randn(6, 10).softmax(dim=1).double(), 4)
     loss, classes = layer.loss(h, words), layer.score_signatures(h, None)
-    seen = Seen(*[None] * 4, states=h, output=layer, classes=classes, nats=loss, after=())
+    seen = Seen(*[None] * 4, states=h, output=layer, classes=classes, nats=loss, state=())
     nll, half, far = (
         Distillation(Recipe(teachers=Teachers(weight=weight)), list, True)(loss, seen, *taught)
         for weight in (0.0, 0.5, 1.0)
