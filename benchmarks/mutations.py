@@ -42,7 +42,7 @@ TESTS = {
     "models/spelling/neural.py": ("models/spelling/test_spelling.py",),
     "models/spelling/ngram.py": ("models/spelling/test_spelling.py",),
     "models/spelling/spelling.py": ("models/spelling/test_spelling.py",),
-    "models/calibration.py": ("models/test_fitting.py",),
+    "models/calibration.py": ("models/test_calibration.py",),
     "models/optimisers.py": ("models/test_optimisers.py",),
     "models/regularisers.py": ("models/test_regularisers.py",),
     "models/train.py": (
