@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from benchmarks.mutations import HERE, MUTATIONS, TESTS, Mutation
+from benchmarks.mutations import HERE, MUTATIONS, Mutation, noticing_tests
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "runs", "results", "notebooks")
 PASSED, FAILED, BROKEN = 0, 1, 2  # what pytest returns; the last where a test cannot be imported
@@ -44,7 +44,7 @@ def tried(chosen: Sequence[Mutation]) -> Iterator[Outcome]:
             line, path, began = mutation.line(copy), copy / mutation.file, time.monotonic()
             text = path.read_text(encoding="utf-8")
             path.write_text(text.replace(mutation.right, mutation.wrong), encoding="utf-8")
-            killed_by = first_failure(copy, [f"tests/{name}" for name in TESTS[mutation.file]])
+            killed_by = first_failure(copy, noticing_tests(mutation.file, copy))
             path.write_text(text, encoding="utf-8")
             if killed_by and first_failure(copy, [killed_by]):
                 raise RuntimeError(f"expected {killed_by} to pass without a mutation; it fails")
