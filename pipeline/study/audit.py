@@ -7,7 +7,7 @@ includes the spelling of unknown words.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from functools import cache
 from io import StringIO
@@ -113,18 +113,16 @@ def _audited(
     without = {
         split: _again(sections, made, split, known, scratch) for split in splits(made["tokenise"])
     }
-    about = {"model": model, "protocol": sections["analyse"].protocol}
-    used = {split: _words(folders["vocabulary"]) != known for split, folders in without.items()}
-    yield {**about, "part": "vocabulary", **_answers(used)}
+
+    def row(part: str, used: Iterable[bool]) -> dict[str, str]:
+        answers = {n: "yes" if is_used else "no" for n, is_used in zip(without, used, strict=True)}
+        return {"model": model, "protocol": sections["analyse"].protocol, "part": part, **answers}
+
+    yield row("vocabulary", [_words(f["vocabulary"]) != known for f in without.values()])
     for stage, parts in AUDITED.items():
         for part, files in parts.items():
             digests = _digests(made[stage], files)
-            used = {split: _digests(f[stage], files) != digests for split, f in without.items()}
-            yield {**about, "part": part, **_answers(used)}
-
-
-def _answers(used: Mapping[str, bool]) -> dict[str, str]:
-    return {split: "yes" if is_used else "no" for split, is_used in used.items()}
+            yield row(part, [_digests(f[stage], files) != digests for f in without.values()])
 
 
 def _again(

@@ -110,11 +110,11 @@ def _choices(parts: int) -> list[list[int]]:
 def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
     """Return the likeliest weights of each choice of parts, zero for the others."""
     log_p = stacked_distributions(models, sample)
-    choices = _choices(len(models))
-    weights = np.zeros((len(choices), len(models)))
-    for row, chosen in zip(weights, choices, strict=True):
-        row[chosen] = likeliest_exponents(log_p[chosen], sample.ids)
-    return [*weights]
+    weights = []
+    for chosen in _choices(len(models)):
+        weights.append(np.zeros(len(models)))
+        weights[-1][chosen] = likeliest_exponents(log_p[chosen], sample.ids)
+    return weights
 
 
 def _log_p(models: list[Scored]) -> dict[str, LogP]:
@@ -128,30 +128,29 @@ def _log_p(models: list[Scored]) -> dict[str, LogP]:
 def _table(parts: dict[str, LogP], combined: Combined) -> pd.DataFrame:
     """Return the perplexity of each part alone, its weight, and the perplexity without it."""
     (weights, together), *without = combined
-    tests = [split for split in together if split != "valid"]
-    rows = []
-    for number, (name, log_p) in enumerate(parts.items()):
-        row = {"part": name, "weight": f"{weights[number]:.3f}", **_perplexities(log_p)}
-        if without:
-            others = without[number][1]
-            row |= {f"without it ({split})": _perplexity(others[split]) for split in tests}
-        rows.append(row)
-    rows.append({"part": "together", **_perplexities(together)})
+    rows = [
+        {"part": name, "weight": f"{weight:.3f}", **_perplexities("perplexity", log_p)}
+        for weight, (name, log_p) in zip(weights, parts.items(), strict=True)
+    ]
+    for row, (_, others) in zip(rows, without, strict=False):  # none of a part alone
+        tests = {split: log_p for split, log_p in others.items() if split != "valid"}
+        row |= _perplexities("without it", tests)
+    rows.append({"part": "together", **_perplexities("perplexity", together)})
     return pd.DataFrame(rows).fillna("–")
 
 
-def _perplexities(log_p: LogP) -> dict[str, str]:
-    return {f"perplexity ({split})": _perplexity(of_split) for split, of_split in log_p.items()}
-
-
-def _perplexity(log_p: np.ndarray) -> str:
-    return f"{np.exp(-log_p.mean()):,.1f}" if np.isfinite(log_p).all() else "∞"
+def _perplexities(title: str, log_p: LogP) -> dict[str, str]:
+    """Return the perplexity of each split by the name of its column."""
+    return {
+        f"{title} ({split})": f"{np.exp(-nats.mean()):,.1f}" if np.isfinite(nats).all() else "∞"
+        for split, nats in log_p.items()
+    }
 
 
 def _check_same_vocabulary(models: list[Scored]) -> None:
     """Reject models with different ids of words: their distributions cannot be multiplied."""
-    first = models[0]
-    for model in models[1:]:
+    first, *others = models
+    for model in others:
         same_ids = all(
             np.array_equal(first.sentences(split).ids, model.sentences(split).ids)
             for split in first.splits

@@ -109,11 +109,10 @@ def compare(scored: Sequence[Scored], against: str | None = None) -> pd.DataFram
         [split for split in scored[0].splits if split != "valid"],
         against,
     )
-    compared.sort(key=lambda model: names.index(model.model))
     rows = [
         {"model": model.model, "split": model.split, "perplexity": f"{model.perplexity:,.1f}"}
         | (model.difference.shown if model.difference else {})
-        for model in compared
+        for model in sorted(compared, key=lambda model: names.index(model.model))
     ]
     return pd.DataFrame(rows).fillna("–")
 

@@ -239,9 +239,9 @@ def _changes(
     number = {name: column for column, name in enumerate(names)}
     changes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for word, of_word in change[change != 0].groupby(level="word"):
-        of_model = [(number[name], value) for (_, name), value in of_word.items() if name in number]
-        features, values = zip(*of_model, strict=True) if of_model else ((), ())
-        changes[known[word]] = np.array(features, int), np.array(values, float)
+        columns = of_word.index.get_level_values("feature").map(number)
+        is_known = columns.notna()
+        changes[known[word]] = columns[is_known].to_numpy(int), of_word.to_numpy(float)[is_known]
     return changes
 
 

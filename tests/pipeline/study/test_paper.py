@@ -60,7 +60,7 @@ def trained(tmp_path_factory, treebank, fetched, slow):
     runs = tmp_path_factory.mktemp("small")
     (runs / "few").mkdir()
     for path in fetched("ud-french-1.4").glob("*.conllu"):
-        sentences = path.read_text(encoding="utf-8").split("\n\n")[:200]
+        sentences = path.read_text(encoding="utf-8").split("\n\n")[:80]
         (runs / "few" / path.name).write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
     (runs / "small.yaml").write_text(
         "base: paper\n"
