@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from accord.models.background import Background, NGramBackground
 from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State
@@ -161,21 +162,21 @@ class RecordedSteps:
         return batch._replace(room=-(-entries // coarse) * coarse)
 
     def __call__(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
-        shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors((batch, initial)))
+        shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors(batch, initial))
         if shape not in self.recordings:
             if shape not in self.met or not _has_memory():
                 self.met.add(shape)
                 return self._compute(batch, initial)
             self.recordings[shape] = self._record(batch, initial)
         recording = self.recordings[shape]
-        inputs, places = _tensors((batch, initial)), _tensors((recording.batch, recording.initial))
+        inputs, places = _tensors(batch, initial), _tensors(recording.batch, recording.initial)
         for value, place in zip(inputs, places, strict=True):
             place.copy_(value)
         recording.graph.replay()
         return recording.loss.clone(), recording.final
 
     def _record(self, batch: Prepared, initial: State) -> _Recording:
-        batch, initial = map_tensors((batch, initial), Tensor.clone)
+        batch, initial = tree_map_only(Tensor, Tensor.clone, (batch, initial))
         graph = torch.cuda.CUDAGraph()
         # The thread that makes batches ahead uses the GPU meanwhile, which is not recorded.
         with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
@@ -203,13 +204,8 @@ def _has_memory() -> bool:
     return free > total / 6
 
 
-def _tensors(parts: tuple) -> Iterator[Tensor]:
-    """Yield all tensors of nested tuples and mappings."""
-    for part in parts:
-        if isinstance(part, Tensor):
-            yield part
-        elif isinstance(part, tuple | dict):
-            yield from _tensors(tuple(part.values()) if isinstance(part, dict) else part)
+def _tensors(batch: Prepared, state: State) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves((batch, state)) if isinstance(leaf, Tensor)]
 
 
 def on_device(batch: Prepared, device: torch.device) -> Prepared:
@@ -219,16 +215,4 @@ def on_device(batch: Prepared, device: torch.device) -> Prepared:
         pinned = tensor.pin_memory() if device.type == "cuda" else tensor
         return pinned.to(device, non_blocking=True)
 
-    return batch if device.type == "cpu" else map_tensors(batch, copy)
-
-
-def map_tensors(part: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """Return the same nested tuples and mappings with the function's result for each tensor."""
-    if isinstance(part, Tensor):
-        return function(part)
-    if isinstance(part, dict):
-        return {name: map_tensors(value, function) for name, value in part.items()}
-    if isinstance(part, tuple):
-        values = (map_tensors(value, function) for value in part)
-        return type(part)(*values) if hasattr(part, "_fields") else tuple(values)
-    return part
+    return batch if device.type == "cpu" else tree_map_only(Tensor, copy, batch)
