@@ -29,7 +29,7 @@ class OutputLayer(nn.Module):
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         """Return the mean nats per target (N)."""
-        raise NotImplementedError
+        return -self.log_prob_of(h, targets, context).mean()
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """Return log p of one word in each state, or of several: in the shape of `words`, (N …)."""

@@ -49,12 +49,10 @@ class TorchModel(InferenceModel):
         """Return each word's signature and the log of its share, if no context changes it."""
         if isinstance(self.output, SignatureOutput):
             return self.output.signature, self.output.log_share.double()
-        if not isinstance(self.output, LogLinear):
-            return None
-        background = self.output.background
-        if not isinstance(background, Unigram):
-            return None
-        return self.output.signature, background.log_share().double()
+        background = getattr(self.output, "background", None)
+        if isinstance(self.output, LogLinear) and isinstance(background, Unigram):
+            return self.output.signature, background.log_share().double()
+        return None
 
     @property
     def device(self) -> torch.device:

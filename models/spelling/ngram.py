@@ -6,7 +6,6 @@ same without its last symbol, and that symbol. Sorted keys, no loop over words.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays, narrow, save_arrays
 from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
-from accord.models.ngrams import Level, NGramTables, count, discount, kneser_ney_tables
+from accord.models.ngrams import Level, NGramTables, count, discount, find, kneser_ney_tables
 from accord.models.spelling.spelling import (
     NGRAM,
     STOP,
@@ -28,16 +27,6 @@ ARRAYS = (  # of a file
     *("alphabet", "shares", "length", "level_contexts", "level_keys"),
     *("contexts", "keys", "counts", "children", "entries", "begun"),
 )
-
-
-class Continuations(NamedTuple):
-    """The symbols that followed beginnings in words of some classes, for each of some strings."""
-
-    string: np.ndarray
-    kind: np.ndarray  # the class
-    total: np.ndarray  # how many of its words begin so
-    different: np.ndarray  # how many symbols followed in them
-    seen: np.ndarray  # how many go on as the string does
 
 
 class Prefixes:
@@ -93,19 +82,21 @@ class Prefixes:
 
     def child(self, node: np.ndarray, symbol: np.ndarray) -> np.ndarray:
         """Return the node of each beginning with one more symbol, −1 where no word begins so."""
-        place = _find(self.children, node * self.symbols + symbol)
-        return np.where(node >= 0, np.where(place >= 0, place + 1, -1), -1)
+        place = find(self.children, node, symbol, self.symbols)
+        return np.where(place >= 0, place + 1, -1)
 
-    def followed(self, node: np.ndarray, symbol: np.ndarray) -> Continuations:
-        """Return the symbols that followed the beginnings of strings, with their counts."""
+    def followed(self, node: np.ndarray, symbol: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return counts of the beginnings of strings, an entry for each string and class.
+
+        Each entry has the string, the class, how many of its words begin so, how many different
+        symbols followed in these, and how many of them go on with the string's symbol.
+        """
         sizes = self.of_node[node + 1] - self.of_node[node]
         group = in_a_row(self.of_node[node], sizes)
-        string = np.repeat(np.arange(len(node)), sizes)
-        wanted = (node[string] * self.classes + self.kind[group]) * self.symbols + symbol[string]
-        place = _find(self.entries, wanted)
+        string, kind = np.repeat(np.arange(len(node)), sizes), self.kind[group]
+        place = find(self.entries, node[string] * self.classes + kind, symbol[string], self.symbols)
         seen = np.where(place >= 0, self.counts[place], 0)
-        kind, total, different = self.kind[group], self.total[group], self.different[group]
-        return Continuations(string, kind, total, different, seen)
+        return string, kind, self.total[group], self.different[group], seen
 
     def counts_after(self, node: int, kind: int) -> np.ndarray | None:
         """Return the count of each symbol after a beginning in words of a class; None if none."""
@@ -114,14 +105,6 @@ class Prefixes:
         if node < 0 or start == end:
             return None
         return np.bincount(self.entries[start:end] - first, self.counts[start:end], self.symbols)
-
-
-def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the place of each among sorted keys, −1 if it is missing."""
-    if not len(keys):
-        return np.full(len(wanted), -1)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, place, -1)
 
 
 class NGramSpelling(Spelling):
@@ -179,10 +162,9 @@ class NGramSpelling(Spelling):
             if not len(rows):
                 break
             symbol, p = (of_symbols[starts[rows] + place] for of_symbols in (sentences.ids, shared))
-            following = self.begun.followed(node, symbol)
-            p = p[following.string]
-            of_class = self.of_class(following.seen, following.total, following.different, p)
-            result[rows[following.string], following.kind] += np.log(of_class / p)
+            string, kind, total, different, seen = self.begun.followed(node, symbol)
+            p = p[string]
+            result[rows[string], kind] += np.log(self.of_class(seen, total, different, p) / p)
             node = self.begun.child(node, symbol)
         return result
 
