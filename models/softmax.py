@@ -1,6 +1,6 @@
 """Softmax, self-normalised and adaptive softmax over signatures; `output: background`."""
 
-from typing import Annotated, NoReturn, TypedDict, Unpack
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import torch
@@ -58,14 +58,7 @@ class SignatureOutput(OutputLayer):
         return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
 
 
-class Tied(TypedDict, total=False):
-    """The weights of the embedding that a softmax over signatures shares."""
-
-    weight: nn.Parameter
-    product: FeatureProduct
-
-
-def tied_weights(output: OutputContext) -> Tied:
+def tied_weights(output: OutputContext) -> dict[str, Any]:
     """Return the weights to share; none if the output has weights of its own."""
     if output.embedding is None:
         return {}
@@ -141,7 +134,7 @@ class SelfNormalised(Softmax):
     vectors. Probabilities are normalised all the same.
     """
 
-    def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied: Unpack[Tied]):
+    def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied: Any):
         super().__init__(len(mass), size, mass=mass, **tied)
         self.penalty = penalty
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Unpack
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -31,7 +31,6 @@ from accord.models.phi import Features
 from accord.models.softmax import (
     SignatureOutput,
     Softmax,
-    Tied,
     over_signatures,
     signature_mass,
     tied_weights,
@@ -58,7 +57,7 @@ class ClassBased(Softmax):
         size: int,
         *above: np.ndarray,
         mass: np.ndarray | None = None,
-        **tied: Unpack[Tied],
+        **tied: Any,
     ):
         super().__init__(len(classes), size, mass=mass, **tied)
         order = np.argsort(classes, kind="stable")
@@ -190,7 +189,7 @@ class Sampled(Softmax):
 
     noise: Tensor  # q of each word
 
-    def __init__(self, mass: np.ndarray, size: int, *, samples: int = 1024, **tied: Unpack[Tied]):
+    def __init__(self, mass: np.ndarray, size: int, *, samples: int = 1024, **tied: Any):
         super().__init__(len(mass), size, mass=mass, **tied)
         noise = torch.from_numpy(np.asarray(mass / mass.sum(), np.float32))
         self.register_buffer("noise", noise, persistent=False)

@@ -341,10 +341,6 @@ def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray
     return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + spelled, axis=1))
 
 
-def save_spelling(spelling: Spelling, folder: Path) -> None:
-    spelling.save(folder / spelling.file)
-
-
 def load_spelling(folder: Path) -> Spelling | None:
     """Return the spelling model of a folder; None for a closed vocabulary."""
     for file, kind in KINDS.items():

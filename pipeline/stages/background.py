@@ -15,7 +15,7 @@ from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import Spelling, save_spelling
+from accord.models.spelling.spelling import Spelling
 from accord.pipeline.base.artefact import Inputs, hash_of_file
 from accord.pipeline.base.names import (
     PRETRAINING,
@@ -92,7 +92,7 @@ def _adapt(params: BackgroundParams, start: ModelFolder, types: pd.DataFrame, ou
     else:
         spelling = start.spelling
     np.save(out / "spelled.npy", spelled)
-    save_spelling(spelling, out)
+    spelling.save(out / spelling.file)
 
 
 def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | float:
@@ -115,7 +115,8 @@ def _learn_spelling(params: BackgroundParams, types: pd.DataFrame, out: Path) ->
     spelled = np.where(outside if outside.any() else written, 1 + kinds, 0)
     np.save(out / "spelled.npy", spelled)
     classes = int(types["unknown"].max()) - UNKNOWN_ID + 1
-    save_spelling(_learned(params, types, spelled, classes), out)
+    spelling = _learned(params, types, spelled, classes)
+    spelling.save(out / spelling.file)
 
 
 def _learned(

@@ -25,7 +25,6 @@ from accord.models.spelling.spelling import (
     WrittenText,
     load_spelling,
     open_score,
-    save_spelling,
 )
 from accord.pipeline.data.subwords import Speller
 
@@ -102,7 +101,7 @@ def test_likely_spellings_are_likelier_and_classes_differ_by_their_endings():
 
 
 def test_files_keep_the_model(model, tmp_path):
-    save_spelling(model, tmp_path)
+    model.save(tmp_path / model.file)
     again = load_spelling(tmp_path)
     words = ["ab", "12", "né"]
     assert again.log_prob(words) == pytest.approx(model.log_prob(words), abs=1e-6)
