@@ -6,12 +6,11 @@ text little enough.
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 import yaml
 
@@ -25,11 +24,11 @@ from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import Choice, extension, imported, parted
 from accord.models.parts import BACKGROUNDS
 from accord.models.spelling.spelling import score_text
-from accord.pipeline.base.artefact import Artefact, Inputs
+from accord.pipeline.base.artefact import Artefact
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import MADE_OF, UNKNOWN_ID
 from accord.pipeline.base.tables import markdown
-from accord.pipeline.data.encoded import read_forms, read_sentences
+from accord.pipeline.data.encoded import HeldOut, read_held_out
 from accord.pipeline.evaluation.comparison import read_scores
 from accord.pipeline.model.find import TrainedModel, one
 from accord.pipeline.model.folder import (
@@ -104,7 +103,8 @@ def _export_folder(model: TrainedModel, folder: Path, compact: bool) -> Path:
         shutil.copy(path, partial / path.name)
     about = describe(model, folder.name)
     if compact:
-        about["rounding"] = _round_weights(opened, partial, model.folders["encode"])._asdict()
+        encoded = model.folders["encode"]
+        about["rounding"] = _round_weights(opened, partial, read_held_out(encoded, "valid"))
     (partial / "README.md").write_text(card(about), encoding="utf-8")
     write_config(about, partial)
     partial.rename(folder)
@@ -116,27 +116,22 @@ def describe(model: TrainedModel, name: str) -> dict[str, Any]:
     config, made = ModelFolder(cast("Path", model.folder)).config, model.folders
     params = {stage: dict(Artefact.read(made[stage]).meta["params"]) for stage in made}
     params["train"] = {**config["params"]["train"], "device": "auto"}
-    sources = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
+    corpora = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
-    own = licences(
-        *([each for each in dict.fromkeys(names) if each] for names in (sources, lexicons))
-    )
-    start = _start(made)
-    lookup = {**config["lookup"], "names": list(map(plain_name, config["lookup"]["names"]))}
-    background = {**config["background"], "kind": _without_paths(config["background"]["kind"])}
-    params["background"]["kind"] = background["kind"]
+    kind = _without_paths(config["background"]["kind"])
+    params["background"]["kind"] = kind
+    path = made["analyse"] / MADE_OF
+    start = load_json(path, dict) if path.exists() else {}
     return {
         **{key: value for key, value in config.items() if key != "files"},
         "name": name,
         "language": "fr",
-        "lookup": lookup,
-        "background": background,
+        "lookup": {**config["lookup"], "names": [*map(plain_name, config["lookup"]["names"])]},
+        "background": {**config["background"], "kind": kind},
         "start": start.get("name"),
-        **{
-            kind: [*start.get(kind, ()), *(each for each in new if each not in start.get(kind, ()))]
-            for kind, new in own.items()
-        },
+        "corpora": _licences(start.get("corpora", ()), corpora, _of_corpus),
+        "lexicons": _licences(start.get("lexicons", ()), lexicons, _of_lexicon),
         "params": params,
         "scores": read_scores(made["evaluate"]).to_dict("records"),
     }
@@ -150,28 +145,10 @@ def _without_paths(background: Choice) -> Choice:
     return {key: Path(v).name if v in files else v for key, v in background.items()}
 
 
-def _start(made: Inputs) -> dict[str, Any]:
-    """Return the sources of the initial checkpoint, if there is one."""
-    path = made["analyse"] / MADE_OF
-    return load_json(path, dict) if path.exists() else {}
-
-
-class Rounded(NamedTuple):
-    """The effect of rounding the weights on the loss on validation text, in nats per word."""
-
-    before: float
-    half: float
-    int8: float
-
-    @property
-    def keeps_int8(self) -> bool:
-        return abs(self.int8 / self.before - 1) < MOST
-
-
-def _round_weights(model: ModelFolder, folder: Path, encoded: Path) -> Rounded:
+def _round_weights(model: ModelFolder, folder: Path, valid: HeldOut) -> dict[str, float]:
     """Round the weights of a folder, with matrices in int8 if that is good enough.
 
-    The loss is measured with the rounded weights as they are read back.
+    Return the nats per word on validation text, with the rounded weights as they are read back.
     """
     weights = load_model(folder)
     (folder / WEIGHTS).unlink()
@@ -179,31 +156,28 @@ def _round_weights(model: ModelFolder, folder: Path, encoded: Path) -> Rounded:
     if vectors.exists():
         weights |= load_weights(vectors)
         vectors.unlink()
-    losses = [_loss(model, encoded)]
-    for int8 in (False, True):
-        _replace_shards(packed(weights, int8), folder)
-        losses.append(_loss(ModelFolder(folder, model.config), encoded))
-    rounded = Rounded(*losses)
-    if not rounded.keeps_int8:
-        _replace_shards(packed(weights, int8=False), folder)
+
+    def rounded(int8: bool) -> float:
+        for path in folder.glob(SHARDS):
+            path.unlink()
+        save_shards(packed(weights, int8), folder)
+        return _loss(ModelFolder(folder, model.config), valid)
+
+    whole, half, int8 = _loss(model, valid), rounded(int8=False), rounded(int8=True)
+    is_int8 = abs(int8 / whole - 1) < MOST
+    if not is_int8:
+        rounded(int8=False)
     say(
-        f"validation: {rounded.before:.5f} nats a word; in half precision {rounded.half:.5f}, "
-        f"with matrices in int8 {rounded.int8:.5f}: "
-        f"{'int8 is kept' if rounded.keeps_int8 else 'half precision is kept'}"
+        f"validation: {whole:.5f} nats a word; in half precision {half:.5f}, with matrices in int8 "
+        f"{int8:.5f}: {'int8 is kept' if is_int8 else 'half precision is kept'}"
     )
-    return rounded
+    return {"before": whole, "half": half, "int8": int8}
 
 
-def _replace_shards(weights: dict[str, np.ndarray], folder: Path) -> None:
-    for path in folder.glob(SHARDS):
-        path.unlink()
-    save_shards(weights, folder)
-
-
-def _loss(model: ModelFolder, encoded: Path) -> float:
-    """Return the nats per word of the validation text."""
-    text = read_sentences(encoded, "valid"), read_forms(encoded, "valid")
-    return -float(score_text(model.model, model.spelling, *text, UNKNOWN_ID)[0].mean())
+def _loss(model: ModelFolder, text: HeldOut) -> float:
+    """Return the nats per word of a text."""
+    scored = score_text(model.model, model.spelling, text.sentences, text.text, UNKNOWN_ID)
+    return -float(scored[0].mean())
 
 
 # The card
@@ -280,12 +254,16 @@ PROTOCOLS = {
 }
 
 
-def licences(sources: Sequence[str], lexicons: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """Return texts and lexicons by name and licence; of a path only the last part is named."""
-    return {
-        "corpora": [{"name": plain_name(each), "licence": _of_corpus(each)} for each in sources],
-        "lexicons": [{"name": plain_name(each), "licence": _of_lexicon(each)} for each in lexicons],
-    }
+Licence = dict[str, str]  # of a text or lexicon: its name and licence
+
+
+def _licences(
+    of_start: Sequence[Licence], sources: Sequence[str | None], licence: Callable[[str], str]
+) -> list[Licence]:
+    """Return the names and licences of the initial checkpoint's sources and of further ones."""
+    names = filter(None, dict.fromkeys(sources))
+    added = [{"name": plain_name(name), "licence": licence(name)} for name in names]
+    return [*of_start, *(source for source in added if source not in of_start)]
 
 
 def plain_name(source: str) -> str:
@@ -305,19 +283,20 @@ def _of_lexicon(name: str) -> str:
 def card(about: Mapping[str, Any]) -> str:
     """Write the card, with the header that the hub reads."""
     parts = [*about["corpora"], *about["lexicons"]]
-    of_texts = {each["licence"] for each in about["corpora"]}
+    of_texts = {corpus["licence"] for corpus in about["corpora"]}
     binding = of_texts.difference(PERMISSIVE) or of_texts
     of_weights = None if UNKNOWN in binding or len(binding) > 1 else next(iter(binding))
-    one = ON_THE_HUB.get(of_weights or "")
+    hub_licence = ON_THE_HUB.get(of_weights or "")
+    names = [corpus["name"] for corpus in about["corpora"]]
     header = {
         "language": about["language"],
-        "license": one or "other",
-        **({} if one else {"license_name": "those-of-its-data"}),
-        "datasets": [each["name"] for each in about["corpora"]],
+        "license": hub_licence or "other",
+        **({} if hub_licence else {"license_name": "those-of-its-data"}),
+        "datasets": names,
         "library_name": "accord",
         "tags": ["language-modeling", "morphology"],
     }
-    params = about["params"]
+    params, texts = about["params"], [*map(inert, names)]
     table = pd.DataFrame(parts).map(inert)
     table.insert(0, "", ["text"] * len(about["corpora"]) + ["lexicon"] * len(about["lexicons"]))
     return CARD.format(
@@ -326,7 +305,7 @@ def card(about: Mapping[str, Any]) -> str:
         kind=f"encoder {params['train']['encoder']}, output {parted(params['train']['output'])[0]}"
         + (f", fine-tuned from the model {inert(about['start'])}" if about["start"] else ""),
         scores=_scores(about["scores"]),
-        texts=_in_words([inert(each["name"]) for each in about["corpora"]]),
+        texts=" and ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))),
         reads="a text of several sentences as one"
         if params["train"].get("text") == "documents"
         else "each sentence by itself",
@@ -357,11 +336,6 @@ def _rounding(losses: Mapping[str, float] | None) -> str:
         "model had {before:.4f} nats per word then, in half precision {half:.4f}, with matrices "
         "in int8 {int8:.4f}.".format(**losses)
     )
-
-
-def _in_words(names: Sequence[str]) -> str:
-    """Join names as `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _number(value: float) -> str:

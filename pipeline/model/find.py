@@ -12,7 +12,6 @@ commands that load no model.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -36,7 +35,7 @@ BUNDLED_FOLDER = Path(__file__).parent / BUNDLED
 RUNS = "runs"  # the folder of runs
 ARPA = (".arpa", ".arpa.gz")
 HUB = "hf:"  # begins the id of a model on the hub
-HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+HUB_ID = re.compile(HUB + r"\w[\w.-]*/\w[\w.-]*")
 EXPECTED = (
     f"expected {BUNDLED}, a run, RUN/MODEL, the folder of an exported model, {HUB}OWNER/NAME on "
     f"the Hugging Face hub, or a file {' or '.join(ARPA)}"
@@ -56,53 +55,68 @@ class TrainedModel:
 
     @property
     def protocol(self) -> str | None:
-        """The protocol; unknown for n-grams in a file."""
+        """Return the protocol; unknown for n-grams in a file."""
         if self.recorded is None and self.folder is not None:
             return read_json(self.folder / CONFIG)["params"]["analyse"]["protocol"]
         return self.recorded
 
     @property
     def scores(self) -> Path | None:
-        """The folder of its figures and log-probabilities, if it was evaluated here."""
+        """Return the folder of its figures and log-probabilities, if it was evaluated here."""
         return self.folders.get("evaluate")
 
     @property
     def is_exported(self) -> bool:
-        """Whether it has its scores and sources in its own folder."""
+        """Return whether it has its scores and sources in its own folder."""
         return self.kind in ("bundled", "exported", "hub")
 
     def fetched(self) -> "TrainedModel":
         """Return the model with its folder, downloaded if it is not in the hub's own cache."""
-        if self.kind != "hub" or self.folder is not None:
+        if self.kind != "hub":
             return self
-        return _in_one_folder(self.name, "hub", _download(self.name.removeprefix(HUB)))
+        from huggingface_hub import snapshot_download  # here, as most models are in a folder
+
+        try:
+            folder = Path(snapshot_download(self.name.removeprefix(HUB)))
+        except (OSError, ValueError) as error:
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise NotFoundError(
+                f"{self.name}: expected a model on the Hugging Face hub; the hub's library says: "
+                f"{why}"
+            ) from None
+        return TrainedModel(self.name, "hub", folder, folder)
 
     def check(self, *stages: str) -> None:
         """Raise an error if the artefact of one of these stages is missing or damaged."""
         for stage in stages:
             if stage not in self.folders:
-                raise NotFoundError(
-                    f"{self.place} is not finished: expected {stage} of {self.name}, found none. "
-                    f"`accord run` continues it."
-                )
+                raise _unfinished(self.place, f"{stage} of {self.name}")
             Artefact.read(self.folders[stage]).check()
 
 
 def find(name: str | Path | None) -> list[TrainedModel]:
-    """Return all trained models that a name stands for: of a run, each one."""
-    if is_bundled(name):
-        return [_in_one_folder(BUNDLED, "bundled", bundled())]
+    """Return all trained models of a name: several for a run."""
+    if name is None or (str(name) == BUNDLED and not Path(BUNDLED).exists()):
+        if not BUNDLED_FOLDER.is_dir():
+            raise NotFoundError(
+                f"this copy of Accord comes without a model: expected one in {BUNDLED_FOLDER}. "
+                f"Name one of yours by --run FOLDER, from Python load(FOLDER); `accord run` trains "
+                f"one"
+            )
+        return [TrainedModel(BUNDLED, "bundled", BUNDLED_FOLDER, BUNDLED_FOLDER)]
     path = Path(name)
     if str(name).startswith(HUB):
-        return [_on_hub(str(name))]
+        if not HUB_ID.fullmatch(str(name)):
+            raise AccordError(f"{name}: expected {HUB}OWNER/NAME, a model on the Hugging Face hub")
+        return [TrainedModel(str(name), "hub", path)]
     if str(name).endswith(ARPA):
         return [TrainedModel(path.name, "arpa", path)]
     if (path / CONFIG).is_file() and not (path / META).is_file():
-        return [_in_one_folder(path.name, "exported", path)]
+        return [TrainedModel(path.name, "exported", path, path)]
     if is_run(path):
-        return [*_expect_some(_of_run(path), path).values()]
+        return [*_of_run(path).values()]
     if is_run(path.parent):
-        return [_chosen(_of_run(path.parent), path.name, path.parent)]
+        return [_of_run(path.parent, path.name)[path.name]]
     raise NotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
 
 
@@ -115,44 +129,7 @@ def one(name: str | Path | None = None, model: str | None = None) -> TrainedMode
         return models[-1]
     if not is_run(Path(name)):
         raise AccordError(f"{name} is one model: expected a run that has the model {model}")
-    return _chosen({each.name: each for each in models}, model, Path(name))
-
-
-def _chosen(models: Mapping[str, TrainedModel], name: str, folder: Path) -> TrainedModel:
-    if name not in _expect_some(models, folder):
-        raise NotFoundError(
-            f"{folder}: expected one of the models {', '.join(models)}, got {name}"
-            f"{nearest(name, models)}"
-        )
-    return models[name]
-
-
-def _expect_some(models: Mapping[str, TrainedModel], folder: Path) -> Mapping[str, TrainedModel]:
-    if not models:
-        raise unfinished(folder, "a trained model")
-    return models
-
-
-def unfinished(folder: Path, expected: str) -> FileNotFoundError:
-    """Return the error of a run that has not come so far."""
-    return NotFoundError(
-        f"{folder} is not finished: expected {expected}, found none. `accord run` continues it."
-    )
-
-
-def is_bundled(name: str | Path | None) -> bool:
-    """Return whether a name, or no name, means the bundled model."""
-    return name is None or (str(name) == BUNDLED and not Path(BUNDLED).exists())
-
-
-def bundled() -> Path:
-    """Return the folder of the model that comes with Accord, if this copy has one."""
-    if not BUNDLED_FOLDER.is_dir():
-        raise NotFoundError(
-            f"this copy of Accord comes without a model: expected one in {BUNDLED_FOLDER}. Name "
-            f"one of yours by --run FOLDER, from Python load(FOLDER); `accord run` trains one"
-        )
-    return BUNDLED_FOLDER
+    return _of_run(Path(name), model)[model]
 
 
 def is_run(folder: Path) -> bool:
@@ -160,46 +137,37 @@ def is_run(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def _on_hub(name: str) -> TrainedModel:
-    if not HUB_ID.fullmatch(name.removeprefix(HUB)):
-        raise AccordError(f"{name}: expected {HUB}OWNER/NAME, a model on the Hugging Face hub")
-    return TrainedModel(name, "hub", Path(name))
-
-
-def _download(id: str) -> Path:
-    """Return the folder into which the hub's own library brings a model."""
-    from huggingface_hub import snapshot_download  # here, as most models are in a folder
-
-    try:
-        return Path(snapshot_download(id))
-    except (OSError, ValueError) as error:
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise NotFoundError(
-            f"{HUB}{id}: expected a model on the Hugging Face hub; the hub's library says: {why}"
-        ) from None
-
-
-def _in_one_folder(name: str, kind: Kind, folder: Path) -> TrainedModel:
-    return TrainedModel(name, kind, folder, folder)
-
-
-def _of_run(folder: Path) -> dict[str, TrainedModel]:
-    """Return the trained models of a run, by name."""
+def _of_run(folder: Path, expected: str | None = None) -> dict[str, TrainedModel]:
+    """Return the trained models of a run by name, with the expected one."""
     run = FinishedRun.read(folder)
-    return {
+    models = {
         name: TrainedModel(
             name, "run", folder, made["train"], made, run.params[name]["analyse"]["protocol"]
         )
         for name, made in run.artefacts.items()
         if "train" in made
     }
+    if not models:
+        raise _unfinished(folder, "a trained model")
+    if expected is not None and expected not in models:
+        raise NotFoundError(
+            f"{folder}: expected one of the models {', '.join(models)}, got {expected}"
+            f"{nearest(expected, models)}"
+        )
+    return models
+
+
+def _unfinished(folder: Path, expected: str) -> NotFoundError:
+    return NotFoundError(
+        f"{folder} is not finished: expected {expected}, found none. `accord run` continues it."
+    )
 
 
 def _nearest(path: Path) -> str:
     """Return the end of an error: the nearest name of a model in the folder of a missing path."""
     folders = path.parent.iterdir() if path.parent.is_dir() else ()
-    names = [each.name for each in folders if is_run(each) or (each / CONFIG).is_file()]
-    return nearest(path.name, sorted(names)) if names else ""
+    names = sorted(p.name for p in folders if is_run(p) or (p / CONFIG).is_file())
+    return nearest(path.name, names) if names else ""
 
 
 def find_start(start: str) -> Artefact:
@@ -222,7 +190,7 @@ def find_teachers(teacher: str) -> list[TrainedModel]:
         models, why = find(teacher), EXPECTED
     except (FileNotFoundError, ValueError) as error:
         models, why = [], str(error)
-    if not models or any(model.kind in ("hub", "arpa") for model in models):
+    if not models or models[0].kind in ("hub", "arpa"):
         raise NotFoundError(
             f"train.teachers: expected a network that is trained before it teaches; found none at "
             f"{teacher}: {why}"

@@ -8,7 +8,7 @@
     features.npz         Φ and ψ by signature, the names of features
     endings.npz          the endings that tell classes of unknown words apart
     spelling.*           the character model
-    text-N.npz           the texts that b is counted on; exported n-grams have counts.npz instead
+    text-N.npz           the texts that n-grams are counted on
     others               files of a few recipes: subwords, word classes, labels, factors, letters
 
 A folder may come from somebody else. So before anything is built from it, every file has the hash
@@ -23,6 +23,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,24 +108,23 @@ class ModelFolder:
         self.folder = folder
         self.config = read_config(folder) if config is None else config
 
-    @property
-    def where(self) -> str:
-        """The beginning of errors."""
-        return f"{self.folder}: "
-
     @cached_property
     def recipe(self) -> Recipe:
         return checked(Recipe, self.config["params"]["train"], f"{self.folder / CONFIG}: train")
 
     @cached_property
     def background(self) -> BackgroundParams:
-        """The kind of b and its settings."""
+        """Return the kind of b and its settings."""
         return self._checked(BackgroundParams, "background")
 
     @cached_property
     def lookup(self) -> Lookup:
-        """How words were looked up in lexicons."""
         return self._checked(Lookup, "lookup")
+
+    @property
+    def has_file_background(self) -> bool:
+        """Return whether b comes from a file, which may have words that the vocabulary lacks."""
+        return bool(BACKGROUNDS.about(self.background.kind, "own_words"))
 
     def _checked(self, kind: type[Kind], key: str) -> Kind:
         return checked(kind, self.config.get(key), f"{self.folder / CONFIG}: {key}")
@@ -137,14 +137,14 @@ class ModelFolder:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
+        def classes() -> "UnknownClasses":
+            # Here, as it loads tables and lexicons, and known words are scored without them.
+            from accord.pipeline.model.endings import classes_of
+
+            return classes_of(self.folder, self.readings, self.lookup.names, self.lookup.lowercase)
+
         words = self.words
-        return Vocabulary(FormsById(words), KnownIds(words), words.unknown, self._classes)
-
-    def _classes(self) -> "UnknownClasses":
-        # Here, as it loads tables and lexicons, and known words are scored without them.
-        from accord.pipeline.model.endings import classes_of
-
-        return classes_of(self.folder, self.readings, self.lookup.names, self.lookup.lowercase)
+        return Vocabulary(FormsById(words), KnownIds(words), words.unknown, classes)
 
     @cached_property
     def readings(self) -> Readings:
@@ -164,7 +164,7 @@ class ModelFolder:
 
     @cached_property
     def prior(self) -> Callable[[np.ndarray], np.ndarray]:
-        """The prior of n-grams: discounted counts of words, nothing for subwords."""
+        """Return the prior of n-grams: discounted counts of words, nothing for subwords."""
         if self.subwords:
             return np.ones_like
         group = self.words.groups(self.background.share)
@@ -179,45 +179,40 @@ class ModelFolder:
 
     @cached_property
     def phi(self) -> Features:
-        vectors = self._vectors() if self._features["phi_vector"].size else None
-        phi = self._loaded("phi", self.words.column("signature"), vectors)
+        path, vectors = self.folder / VECTORS_FILE, None
+        if self._features["phi_vector"].size:
+            tensors = load_weights(path) if path.exists() else self._tensors  # rounded with them
+            vectors = tensors.get(VECTORS)
+        phi = self._rows_of("phi", self.words.column("signature"), vectors)
         if not self._features["psi_lengths"].size:
             del self._features
         return phi
 
-    def _vectors(self) -> np.ndarray | None:
-        path = self.folder / VECTORS_FILE
-        if path.exists():
-            return load_weights(path).get(VECTORS)
-        return self._tensors.get(VECTORS)  # rounded with the weights
-
     @cached_property
     def psi(self) -> Features | None:
-        """The input features, if they are not all of φ."""
+        """Return the input features, if they are not all of φ."""
         if not len(self.words.columns["read"]):
             return None
-        psi = self._loaded("psi", self.words.column("read"), self.phi.vectors)
+        psi = self._rows_of("psi", self.words.column("read"), self.phi.vectors)
         if psi.feature_count != self.phi.feature_count:
             raise AccordError(
                 f"{self.folder / FEATURES}: psi: expected {self.phi.feature_count:,} features"
             )
         return psi
 
-    def _loaded(self, side: str, signature: np.ndarray, vectors: np.ndarray | None) -> Features:
+    def _rows_of(self, side: str, signature: np.ndarray, vectors: np.ndarray | None) -> Features:
         arrays = {name: self._features[f"{side}_{name}"] for name in _ROWS}
+        is_dense = len(arrays["vector"]) > 0
         try:
-            dense = ()
-            if len(arrays["vector"]):
-                if vectors is None:
-                    raise AccordError("expected the vectors of its dense features, found none")
-                dense = vectors, arrays["vector"]
+            if is_dense and vectors is None:
+                raise AccordError("expected the vectors of its dense features, found none")
             return Features(
                 np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)]),
                 arrays["indices"],
                 arrays["values"][arrays["value"]],
                 signature,
                 int(arrays["feature_count"]),
-                *dense,
+                *((vectors, arrays["vector"]) if is_dense else ()),
             )
         except (ValueError, TypeError, IndexError) as error:
             raise AccordError(f"{self.folder / FEATURES}: {side}: {error}") from None
@@ -252,33 +247,34 @@ class ModelFolder:
 
     @cached_property
     def model(self) -> "InferenceModel | SubwordModel | Backward":
-        """The model that answers: log-linear LSTMs by numpy, all others by torch."""
+        """Return the model that answers: log-linear LSTMs by numpy, all others by torch."""
         if self.subwords or not computes(self.recipe, parted(self.background.kind)[0]):
             return imported(IN_TORCH)(self)
         mass = self.mass()
         features = without_the_impossible(self.phi, self, mass)
-        return NumpyModel(self.recipe, self.weights(), features, mass, self.psi, self.where)
+        where = f"{self.folder}: "
+        return NumpyModel(self.recipe, self.weights(), features, mass, self.psi, where)
 
     @cached_property
     def spelling(self) -> Spelling | None:
-        """The character model of unknown words; a closed vocabulary has none."""
+        """Return the character model of unknown words; a closed vocabulary has none."""
         return load_spelling(self.folder)
 
     # What a few recipes have
 
     @property
     def reads_words(self) -> bool:
-        """Whether it predicts words from those before them, and not subwords or backwards."""
+        """Return whether it predicts words, from left to right."""
         return not self.subwords and self.recipe.text != "backward"
 
     @cached_property
     def subwords(self) -> int | None:
-        """The number of subwords of a model of subwords, END included; None for one of words."""
+        """Return the number of subwords, END included; None for a model of words."""
         return count_subwords(self.folder)
 
     @cached_property
     def speller(self) -> "Speller | None":
-        """The splitter of words, for a model of subwords."""
+        """Return the splitter of words of a model of subwords."""
         if self.subwords is None:
             return None
         from accord.pipeline.data.subwords import Speller  # needs the library tokenizers
@@ -287,19 +283,21 @@ class ModelFolder:
 
     @cached_property
     def labels(self) -> dict[str, list[str]]:
-        """The labels of each kind that training had."""
+        """Return the labels of each kind in training."""
         return read_values(self.folder)
 
     @property
     def classes(self) -> np.ndarray | None:
-        """The cluster of each word; subwords have none."""
-        path = self.folder / "classes.npy"
-        return load_array(path) if path.exists() and not self.subwords else None
+        """Return the cluster of each word; subwords have none."""
+        return None if self.subwords else self._array("classes.npy")
 
     @property
     def letters(self) -> np.ndarray | None:
-        """The letters of each word, where words are read by them."""
-        path = self.folder / "letters.npy"
+        """Return the letters of each word, where words are read by them."""
+        return self._array("letters.npy")
+
+    def _array(self, name: str) -> np.ndarray | None:
+        path = self.folder / name
         return load_array(path) if path.exists() else None
 
     def described(self) -> "Described":
@@ -313,17 +311,12 @@ class ModelFolder:
 
     @property
     def texts(self) -> list[Sentences]:
-        """The texts that b is counted on, if it is counted."""
+        """Return the texts that n-grams are counted on."""
         return [_read_text(path) for path in sorted(self.folder.glob("text-*.npz"))]
 
 
 _ROWS = ("lengths", "indices", "values", "value", "vector", "feature_count")
 _FEATURE_ARRAYS = ("names", *(f"{side}_{name}" for side in ("phi", "psi") for name in _ROWS))
-
-
-def has_own_words(model: ModelFolder) -> bool:
-    """Return whether b comes from a file, which may have words that the vocabulary lacks."""
-    return bool(BACKGROUNDS.about(model.background.kind, "own_words"))
 
 
 def without_the_impossible(
@@ -334,7 +327,7 @@ def without_the_impossible(
     After pretraining most are such: those of words that the corpus lacks. N-grams of that text, or
     of a file, may have mass for any.
     """
-    if has_own_words(model) or model.background.pretraining or model.subwords:
+    if model.has_file_background or model.background.pretraining or model.subwords:
         return features
     mass = model.mass() if mass is None else mass
     return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
@@ -346,11 +339,7 @@ COPIED = {  # files that the model folder has as the stages wrote them; many rec
     "analyse": ("analyses.npz", "endings.npz"),
     "featurise": ("letters.npy", DESCRIBED),
     "background": (
-        "spelling.npz",
-        "spelling.safetensors",
-        "ngrams.npz",
-        "factors.npz",
-        "topics.json",
+        *("spelling.npz", "spelling.safetensors", "ngrams.npz", "factors.npz", "topics.json"),
     ),
     "encode": ("subwords.json", "subwords.count.npy", "classes.npy", "labels.json"),
 }
@@ -358,15 +347,15 @@ COPIED = {  # files that the model folder has as the stages wrote them; many rec
 
 def prepare(recipe: Recipe, inputs: Inputs) -> dict[str, Any]:
     """Return the configuration of a model that is trained on prepared data, without hashes."""
-    kept = asdict(recipe)
+    params = asdict(recipe)
     names = [Path(teacher).name for teacher in recipe.teachers.models]  # no paths of this machine
-    kept["teachers"]["models"], kept["start"] = names, None
-    about, names_of_b = load_json(inputs["background"] / ABOUT_B, dict), hints_of(BackgroundParams)
+    params["teachers"]["models"], params["start"] = names, None
+    about, keys = load_json(inputs["background"] / ABOUT_B, dict), hints_of(BackgroundParams)
     return {
         "format": FORMAT,
         "model_type": "accord",
-        "params": {"train": kept},
-        "background": {name: about[name] for name in about if name in names_of_b},
+        "params": {"train": params},
+        "background": {key: value for key, value in about.items() if key in keys},
         "lookup": load_json(inputs["analyse"] / CHAIN, dict),
     }
 
@@ -447,22 +436,12 @@ def write_config(config: dict[str, Any], folder: Path) -> None:
 
 def model_files(folder: Path) -> list[Path]:
     """Return the files of a model that lie in a folder, perhaps with those of its training."""
-    names = {
-        WEIGHTS,
-        VECTORS_FILE,
-        WORDS,
-        FEATURES,
-        *(name for copied in COPIED.values() for name in copied),
-    }
-    patterns = (SHARDS, "text-*.npz", "counts.npz")
-    return [
-        *(folder / name for name in names if (folder / name).is_file()),
-        *(path for pattern in patterns for path in folder.glob(pattern)),
-    ]
+    copied = chain.from_iterable(COPIED.values())
+    patterns = (WEIGHTS, SHARDS, VECTORS_FILE, WORDS, FEATURES, "text-*.npz", *copied)
+    return [path for pattern in patterns for path in folder.glob(pattern)]
 
 
 # Opening
-
 
 READ = {".json", ".npy", ".npz", ".safetensors"}  # files that are loaded
 MOST_PACKED = 100  # bytes that one byte of a packed file may stand for
@@ -472,9 +451,7 @@ ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 def open_folder(folder: Path) -> ModelFolder:
     """Open a model folder after a check of its files."""
     model = ModelFolder(folder)
-    check_files(folder, model.config)
-    for path in sorted(folder.glob("*.npz")):
-        check_packed(path)
+    _check_files(folder, model.config["files"])
     _check_bounds(model)
     return model
 
@@ -501,9 +478,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def check_files(folder: Path, config: dict[str, Any]) -> None:
-    """Check that every file that could be read is named with its hash and has that hash."""
-    hashes = config["files"]
+def _check_files(folder: Path, hashes: dict[str, Any]) -> None:
+    """Check that each file to be loaded has the hash of `config.json`, and its arrays fit in it."""
     for name, digest in hashes.items():
         if Path(name).name != name or not isinstance(digest, str):
             raise AccordError(
@@ -515,20 +491,17 @@ def check_files(folder: Path, config: dict[str, Any]) -> None:
     present = {path.name for path in folder.iterdir() if path.suffix in READ}
     for name in sorted(present - {CONFIG, META} - hashes.keys()):
         raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
-    for fault in Artefact(folder, config).faults():
+    for fault in Artefact(folder, {"files": hashes}).faults():
         raise Damaged(fault)
-
-
-def check_packed(path: Path) -> None:
-    """Check that arrays are not far larger than their file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            claimed = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise AccordError(f"{path} cannot be loaded: {error}") from None
-    most = ALWAYS + MOST_PACKED * path.stat().st_size
-    if claimed > most:
-        raise AccordError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
+    for path in sorted(folder.glob("*.npz")):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                claimed = sum(member.file_size for member in archive.infolist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise AccordError(f"{path} cannot be loaded: {error}") from None
+        most = ALWAYS + MOST_PACKED * path.stat().st_size
+        if claimed > most:
+            raise AccordError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
 
 
 def _check_bounds(model: ModelFolder) -> None:

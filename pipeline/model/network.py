@@ -25,7 +25,7 @@ from accord.models.recipe import Recipe
 from accord.models.spelling.spelling import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import CONFIG
-from accord.pipeline.model.folder import ModelFolder, has_own_words, without_the_impossible
+from accord.pipeline.model.folder import ModelFolder, without_the_impossible
 
 Texts = Sequence[Sentences]  # that b is counted on
 
@@ -33,24 +33,14 @@ Texts = Sequence[Sentences]  # that b is counted on
 @about(reads_text=True)
 def ngrams(model: ModelFolder, features: Features, texts: Texts, folds: int) -> Background:
     """n-grams of the training text; words that it lacks share mass as in `unigram`."""
-    settings = model.background
+    settings, path = model.background, model.folder / "factors.npz"
     factors = None
-    path = model.folder / "factors.npz"
     if path.exists() and not model.subwords:
         factors = load_arrays(path, parted(settings.history)[1]["factors"].split())
-    return HISTORIES.make(
-        settings.history,
-        HistoryContext(
-            features,
-            texts,
-            settings.order,
-            partial(SMOOTHINGS.make, settings.smoothing),
-            model.prior,
-            folds,
-            model.classes,
-            factors,
-        ),
-    )
+    smoothing = partial(SMOOTHINGS.make, settings.smoothing)
+    counted = features, texts, settings.order, smoothing, model.prior, folds
+    context = HistoryContext(*counted, model.classes, factors)
+    return HISTORIES.make(settings.history, context)
 
 
 def unigram(model: ModelFolder, features: Features, texts: Texts, folds: int) -> Unigram:
@@ -59,7 +49,7 @@ def unigram(model: ModelFolder, features: Features, texts: Texts, folds: int) ->
 
 
 def uniform(model: ModelFolder, features: Features, texts: Texts, folds: int) -> Unigram:
-    """The same mass for every known word, as in a softmax."""
+    """Equal mass for all known words, as in a softmax."""
     return _unigram(model, features)
 
 
@@ -70,12 +60,6 @@ def _unigram(model: ModelFolder, features: Features, mass: np.ndarray | None = N
     if model.background.kind == "uniform":
         return Uniform(features)
     return Unigram(features, subword_mass(model.folder))
-
-
-def _background(model: ModelFolder, features: Features, texts: Texts, folds: int) -> Background:
-    """Return b(K, x) of the kind that was prepared; with folds it can be trained over."""
-    kind, settings = parted(model.background.kind)
-    return BACKGROUNDS[kind](model, features, texts, folds, **settings)
 
 
 def build(
@@ -106,16 +90,18 @@ def _maker(recipe: Recipe, model: ModelFolder, texts: Texts, folds: int) -> Make
     if recipe.is_log_linear:  # others may tell words apart that have no mass
         features = without_the_impossible(features, model)
     if recipe.output_kind == "background":
-        if has_own_words(model):
+        if model.has_file_background:
             raise AccordError(
                 "train.output: background expects a b that sums to one; that of a file need not, "
                 "as it may have words that the vocabulary lacks"
             )
-        counted = _background(model, features, texts, 0)  # no folds: nothing is trained
+        # No folds, as nothing is trained.
+        counted = BACKGROUNDS.make(model.background.kind, model, features, texts, 0)
         return lambda: counted
     if recipe.pretraining == "background":
         return _network(recipe, model, features, _unigram(model, features))
-    return _network(recipe, model, features, _background(model, features, texts, folds))
+    background = BACKGROUNDS.make(model.background.kind, model, features, texts, folds)
+    return _network(recipe, model, features, background)
 
 
 def _network(
@@ -124,14 +110,17 @@ def _network(
     """Return a maker of a network over a background, or over a model with that background."""
     labels, classes = _label_counts(recipe, model), model.classes
     ends = ends_of_words(model.folder) if model.subwords else None
-    psi = None if model.subwords else _psi(recipe, model)
+    psi: Psi | None = None
+    if not model.subwords:
+        psi = model.letters if reads_letters(recipe.input) else model.psi
     described = None if model.subwords else model.described
 
     def make() -> LanguageModel:
         below = background
         if recipe.pretraining == "background":
-            own = LanguageModel(_below(recipe), features, background, ends=ends, labels=labels)
-            below = FrozenModelBackground(features, own)
+            pretrained = _below(recipe), features, background
+            lower = LanguageModel(*pretrained, ends=ends, labels=labels)
+            below = FrozenModelBackground(features, lower)
         return LanguageModel(recipe, features, below, classes, psi, ends, labels, described)
 
     return make
@@ -160,18 +149,13 @@ def _label_counts(recipe: Recipe, model: ModelFolder) -> list[int]:
     return [*map(len, model.labels.values())]
 
 
-def _psi(recipe: Recipe, model: ModelFolder) -> Psi | None:
-    """Return the input features of every word, if they are not Φ."""
-    return model.letters if reads_letters(recipe.input) else model.psi
-
-
 def load_trained(model: ModelFolder, folds: int = 0) -> LanguageModel | Background:
     """Return the network with its best weights; with folds, to score its training text too.
 
     The network is first made without memory for its weights. So a recipe takes no more room than
     the weights bear out, and no first weights are drawn.
     """
-    recipe, where = model.recipe, model.where
+    recipe, where = model.recipe, f"{model.folder}: "
     make = _maker(recipe, model, model.texts, folds)
     # Copied, as products may differ in the last digit where a tensor is not aligned.
     weights = {name: torch.tensor(value) for name, value in model.weights().items()}

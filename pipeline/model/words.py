@@ -153,7 +153,9 @@ class KnownIds(Mapping[str, int]):
         return columns["shares"][columns["share"][place]] > 0 and not is_special(form)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        columns, special = self.words.columns, self.words.place[: 1 + len(self.words.unknown)]
+        is_known = columns["shares"][columns["share"]] > 0
+        return int(is_known.sum() - is_known[special].sum())
 
     def __iter__(self) -> Iterator[str]:
         forms = enumerate(self.words.forms)

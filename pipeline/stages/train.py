@@ -144,12 +144,13 @@ class Training:
             nonlocal advance
             advance(0)
             advance = meter("words", len(text.ids))
-            trained = (
-                f"train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
-                f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
-            )
-            as_given = f"valid {row.valid_nats:.3f} nats, before the first step"
-            say(f"  epoch {row.epoch}: {trained if row.epoch else as_given}")
+            figures = f"valid {row.valid_nats:.3f} nats, before the first step"
+            if row.epoch:
+                figures = (
+                    f"train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
+                    f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
+                )
+            say(f"  epoch {row.epoch}: {figures}")
 
         trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say, terms)
         trainer.fit(text, self.valid, goes_on)
@@ -170,16 +171,10 @@ def _train(
         load_weights(model, initial)
     terms = distillation(recipe, training.folder, model, is_training_text=True)
     training.fit(model, recipe, text, out, terms, goes_on=initial is not None)
-    if processes.is_first():
-        for name in recipe.phases:
-            _keep_curve(out / name, out / f"{name}.csv")
-
-
-def _keep_curve(phase: Path, curve: Path) -> None:
-    """Keep only the losses of a phase, if there was one."""
-    if (phase / CURVE).exists():
-        (phase / CURVE).replace(curve)
-    shutil.rmtree(phase, ignore_errors=True)
+    for name in recipe.phases if processes.is_first() else ():  # only their losses are kept
+        if (out / name / CURVE).exists():
+            (out / name / CURVE).replace(out / f"{name}.csv")
+        shutil.rmtree(out / name, ignore_errors=True)
 
 
 def pretrain(
@@ -242,27 +237,20 @@ def distillation(
 
 
 def _teachers(names: Iterable[str], student: ModelFolder) -> list[LanguageModel]:
-    loaded = []
-    for name in names:
-        for trained in find_teachers(name):
-            folder = open_folder(trained.folder)
-            if not has_same_words(folder, student):
-                raise AccordError(
-                    f"train.teachers: expected a model over the same words with the same ids; "
-                    f"{name} has others"
-                )
-            teacher = load_trained(folder, FOLDS)
-            if not folder.reads_words or not isinstance(teacher, LanguageModel):
-                raise AccordError(
-                    f"train.teachers: expected networks over words, {name} has a "
-                    f"{type(for_queries(teacher, folder)).__name__}"
-                )
-            loaded.append(teacher)
-    return loaded
-
-
-def has_same_words(one: ModelFolder, other: ModelFolder) -> bool:
-    """Return whether ids mean the same words in two models."""
-    return np.array_equal(one.words.place, other.words.place) and (
-        one.words.forms.letters == other.words.forms.letters
-    )
+    teachers, words = [], student.words
+    for name, trained in ((name, trained) for name in names for trained in find_teachers(name)):
+        folder = open_folder(trained.folder)
+        has_same_ids = np.array_equal(folder.words.place, words.place)
+        if not has_same_ids or folder.words.forms.letters != words.forms.letters:
+            raise AccordError(
+                f"train.teachers: expected a model over the same words with the same ids; "
+                f"{name} has others"
+            )
+        teacher = load_trained(folder, FOLDS)
+        if not folder.reads_words or not isinstance(teacher, LanguageModel):
+            raise AccordError(
+                f"train.teachers: expected networks over words, {name} has a "
+                f"{type(for_queries(teacher, folder)).__name__}"
+            )
+        teachers.append(teacher)
+    return teachers

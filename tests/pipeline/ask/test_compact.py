@@ -185,8 +185,7 @@ def test_matrices_are_in_int8_only_if_validation_bears_it(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"background.kind": "ngram", "background.order": 3},
-        {"encode.merges": 50},
+        {"encode.merges": 50, "background.kind": "ngram", "background.order": 3},
         {
             "analyse.protocol": "closed",
             "featurise.templates": ["form"],
@@ -194,7 +193,7 @@ def test_matrices_are_in_int8_only_if_validation_bears_it(
             "train.output": "softmax",
         },
     ],
-    ids=["n-grams", "subwords", "softmax"],
+    ids=["n-grams of subwords", "softmax"],
 )
 def test_every_kind_of_model_can_be_rounded(changes, tmp_path):
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

@@ -5,7 +5,8 @@ import re
 import sys
 
 import pytest
-from cli_cases import offer_commands, started
+from cli_cases import started
+from plug_in_cases import install
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -81,7 +82,8 @@ COMMANDS = {"Compare": {"greet": "greetings:greet"}}
 
 
 def test_another_package_offers_commands_by_an_entry_point(tmp_path):
-    offer_commands(tmp_path, "greetings", PACKAGE)
+    entry = {"accord.commands": ["greetings = greetings:COMMANDS"]}
+    install(tmp_path, "greetings", {"greetings": PACKAGE}, entry)
     path = os.pathsep.join([str(tmp_path), *sys.path])
     said = [started(*words, PYTHONPATH=path).stdout for words in (["greet", "Léa"], ["--help"])]
     assert said[0] == "Bonjour Léa !\n"

@@ -6,8 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from cli_cases import offer_commands, started
+from cli_cases import started
 from full_disk import full_disk
+from plug_in_cases import install
 from received_cases import refused, seal
 from typer.testing import CliRunner
 
@@ -50,7 +51,8 @@ COMMANDS = {"Compare": {"index": "faulty:index"}}
 
 
 def test_an_error_of_the_program_itself_is_not_told_as_a_mistake_of_the_user(tmp_path):
-    offer_commands(tmp_path, "faulty", FAULT)
+    entry = {"accord.commands": ["faulty = faulty:COMMANDS"]}
+    install(tmp_path, "faulty", {"faulty": FAULT}, entry)
     asked, verbosely = (
         started(*words, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
         for words in (["index", "fille"], ["--verbose", "index", "fille"])

@@ -19,9 +19,6 @@ SENTENCE = "La petite fille mange une pomme."
 COMMANDS = (
     ["score", SENTENCE],
     ["explain", "la petite …"],
-    ["generate", "--count", "1"],
-    ["vectors", "fille"],
-    ["expect", "les …"],
     ["surprisal", str(ROOT / "tests" / "data" / "phrases.txt")],
     ["agree", "--suite"],
 )

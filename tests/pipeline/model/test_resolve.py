@@ -1,5 +1,7 @@
 """The names of trained models, and errors for other names."""
 
+from dataclasses import replace
+
 import pytest
 
 import accord
@@ -60,6 +62,8 @@ def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
         one("french", "rnn")
     with pytest.raises(ValueError, match="--model rnn needs --run"):
         one(model="rnn")
+    with pytest.raises(FileNotFoundError, match="expected evaluate of ll-rnn, found none"):
+        replace(one(tiny_run.folder), folders={}).check("evaluate")
     begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
     for ask in (find, one):
         with pytest.raises(FileNotFoundError, match="expected a trained model, found none"):

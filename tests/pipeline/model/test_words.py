@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from accord.pipeline.model.words import BLOCK, FrontCoded
 
-FORMS = st.sets(st.text(min_size=1, max_size=12), max_size=5 * BLOCK).map(sorted)
+FORMS = st.sets(st.text(min_size=1, max_size=6), max_size=3 * BLOCK).map(sorted)
 
 
 @given(forms=FORMS, other=st.text(max_size=12))
