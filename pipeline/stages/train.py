@@ -238,7 +238,8 @@ def distillation(
 
 def _teachers(names: Iterable[str], student: ModelFolder) -> list[LanguageModel]:
     teachers, words = [], student.words
-    for name, trained in ((name, trained) for name in names for trained in find_teachers(name)):
+    models = [(name, model) for name in names for model in find_teachers(name)]
+    for name, trained in models:
         folder = open_folder(trained.folder)
         has_same_ids = np.array_equal(folder.words.place, words.place)
         if not has_same_ids or folder.words.forms.letters != words.forms.letters:
