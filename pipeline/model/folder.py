@@ -173,49 +173,44 @@ class ModelFolder:
     # Features
 
     @cached_property
-    def _features(self) -> dict[str, np.ndarray]:
-        names = [name for name in _FEATURE_ARRAYS if name != "names"]
-        return load_arrays(self.folder / FEATURES, _FEATURE_ARRAYS, names)
-
-    @cached_property
     def phi(self) -> Features:
-        path, vectors = self.folder / VECTORS_FILE, None
-        if self._features["phi_vector"].size:
-            tensors = load_weights(path) if path.exists() else self._tensors  # rounded with them
-            vectors = tensors.get(VECTORS)
-        phi = self._rows_of("phi", self.words.column("signature"), vectors)
-        if not self._features["psi_lengths"].size:
-            del self._features
-        return phi
+        return self._load_features("phi", self.words.column("signature"))
 
     @cached_property
     def psi(self) -> Features | None:
         """Return the input features, if they are not all of φ."""
         if not len(self.words.columns["read"]):
             return None
-        psi = self._rows_of("psi", self.words.column("read"), self.phi.vectors)
+        psi = self._load_features("psi", self.words.column("read"))
         if psi.feature_count != self.phi.feature_count:
             raise AccordError(
                 f"{self.folder / FEATURES}: psi: expected {self.phi.feature_count:,} features"
             )
         return psi
 
-    def _rows_of(self, side: str, signature: np.ndarray, vectors: np.ndarray | None) -> Features:
-        arrays = {name: self._features[f"{side}_{name}"] for name in _ROWS}
-        is_dense = len(arrays["vector"]) > 0
+    def _load_features(self, side: str, signature: np.ndarray) -> Features:
+        path = self.folder / FEATURES
+        chosen = load_arrays(path, _FEATURE_ARRAYS, [f"{side}_{name}" for name in _ROWS])
+        lengths, indices, values, value, vector, feature_count = chosen.values()
         try:
-            if is_dense and vectors is None:
-                raise AccordError("expected the vectors of its dense features, found none")
             return Features(
-                np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)]),
-                arrays["indices"],
-                arrays["values"][arrays["value"]],
+                np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+                indices,
+                values[value],
                 signature,
-                int(arrays["feature_count"]),
-                *((vectors, arrays["vector"]) if is_dense else ()),
+                int(feature_count),
+                *((self._vectors, vector) if len(vector) else ()),
             )
         except (ValueError, TypeError, IndexError) as error:
-            raise AccordError(f"{self.folder / FEATURES}: {side}: {error}") from None
+            raise AccordError(f"{path}: {side}: {error}") from None
+
+    @cached_property
+    def _vectors(self) -> np.ndarray:
+        path = self.folder / VECTORS_FILE
+        tensors = load_weights(path) if path.exists() else self._tensors  # rounded with the weights
+        if VECTORS not in tensors:
+            raise AccordError("expected the vectors of its dense features, found none")
+        return tensors[VECTORS]
 
     @cached_property
     def feature_names(self) -> list[str]:

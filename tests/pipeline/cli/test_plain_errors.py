@@ -1,18 +1,14 @@
 """Accidents that once ended in a traceback, or in an error that named no place."""
 
 import os
-import shutil
 import sys
 
-import numpy as np
 import pytest
 from cli_cases import started
 from full_disk import full_disk
 from plug_in_cases import install
-from received_cases import refused, seal
 from typer.testing import CliRunner
 
-import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.export import card
 
@@ -79,19 +75,6 @@ def test_a_file_that_cannot_be_read_or_written_is_named(command, error, tmp_path
     (tmp_path / "page.html").touch()
     done = CliRunner().invoke(app, command)
     assert (done.exit_code, done.stderr) == (1, f"error: {error}\n")
-
-
-@pytest.fixture(scope="module")
-def exported(tiny_run, tmp_path_factory):
-    return accord.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
-
-
-def test_masses_that_are_texts_are_refused(exported, tmp_path):
-    folder = shutil.copytree(exported, tmp_path / "stranger")
-    masses = np.load(folder / "b.npy")
-    np.save(folder / "b.npy", masses.astype(str))
-    seal(folder)
-    refused(folder, "le chat dort", "b.npy cannot be loaded: expected numbers, got <U")
 
 
 @pytest.mark.slow

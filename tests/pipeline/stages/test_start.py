@@ -286,8 +286,9 @@ def test_what_the_start_holds_decides_what_is_made_anew(
     mine, start, text, adapted, tmp_path, capsys
 ):
     copied = shutil.copytree(start, tmp_path / "copied")
+    runs = shutil.copytree(adapted.folder.parent, tmp_path / "runs")
     capsys.readouterr()
-    go_on(mine, copied, adapted.folder.parent, **{"corpus.source": text})
+    go_on(mine, copied, runs, **{"corpus.source": text})
     assert "all stages" in capsys.readouterr().err  # the same content in another folder
     weights = copied / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
