@@ -206,6 +206,7 @@ class ModelFolder:
 
     @cached_property
     def _vectors(self) -> np.ndarray:
+        """Return the dense block of Φ and ψ."""
         path = self.folder / VECTORS_FILE
         tensors = load_weights(path) if path.exists() else self._tensors  # rounded with the weights
         if VECTORS not in tensors:
@@ -379,8 +380,9 @@ def write_prepared(
     ).save(folder / WORDS)
     names = load_json(inputs["featurise"] / "names.json", list)
     save_features(phi, psi, names, folder / FEATURES)
-    if phi.dimensions:
-        save_weights({VECTORS: phi.vectors}, folder / VECTORS_FILE)
+    dense = [side for side in (phi, psi) if side is not None and side.dimensions]
+    if dense:  # both sides have the same vectors
+        save_weights({VECTORS: dense[0].vectors}, folder / VECTORS_FILE)
     if BACKGROUNDS.about(about["kind"], "reads_text"):
         for number, text in enumerate(texts):
             _save_text(text, folder / f"text-{number}.npz")
