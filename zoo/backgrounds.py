@@ -1,10 +1,8 @@
-"""Backgrounds that the paper names (Dymetman & Xiao 2016, §4): b(C, x), automata over characters.
+"""Backgrounds: those that the paper names, and skip, class, factored and forest n-grams.
 
 `LabelledUnigram` is b(C, x): words that the label C of a sentence makes likely, counted from the
 training text or listed by a user. `CharacterAutomaton` weighs strings letter by letter; the weights
 of words are then a b of which the sum over all strings is finite.
-
-Skip, class, factored and random-forest n-grams, interpolated backgrounds.
 """
 
 import json
@@ -350,15 +348,15 @@ def factored(
             yield first  # a sentence's start is told but once
             yield from (np.where(column == END, NOTHING, column) for column in others)
 
-    return NGramBackground.learn(
-        setting.features,
-        setting.texts,
-        setting.order,
-        setting.smoothing,
-        setting.prior,
-        setting.folds,
-        history,
-    )
+    return _learned(setting, history)
+
+
+def _learned(
+    setting: HistoryContext, history: Callable[[Sentences], Iterator[np.ndarray]]
+) -> NGramBackground:
+    """Count n-grams of another history."""
+    counted = setting.texts, setting.order, setting.smoothing, setting.prior, setting.folds
+    return NGramBackground.learn(setting.features, *counted, history)
 
 
 ROUNDS = 50  # of expectation and maximisation
@@ -470,13 +468,8 @@ def skip(setting: HistoryContext) -> MixedBackground:
 
     def learn(texts: Sequence[Sentences], folds: int) -> list[NGramBackground]:
         return [
-            NGramBackground.learn(
-                setting.features,
-                texts,
-                setting.order,
-                setting.smoothing,
-                setting.prior,
-                folds,
+            _learned(
+                setting._replace(texts=texts, folds=folds),
                 partial(_without, skipped=omitted, reach=reach),
             )
             for omitted in skipped
@@ -587,17 +580,7 @@ def forest(
     for number in range(trees):
         generator = np.random.default_rng(number)
         tree = HistoryTree.grown(text, reach, depth, words, generator)
-        parts.append(
-            NGramBackground.learn(
-                setting.features,
-                setting.texts,
-                setting.order,
-                setting.smoothing,
-                setting.prior,
-                setting.folds,
-                partial(tree.path, reach=reach),
-            )
-        )
+        parts.append(_learned(setting, partial(tree.path, reach=reach)))
     weights = np.full((2 * parts[0].ngrams.order, trees), 1 / trees)
     return MixedBackground(setting.features, parts, weights)
 

@@ -1,4 +1,4 @@
-"""n-best lists, lattices as paths, and their rescoring.
+"""n-best lists and lattices of Kaldi and HTK: read, written, made from text, rescored.
 
 As text, a line for each hypothesis, `ID ||| HYPOTHESIS ||| SCORE`; further scores may follow, after
 blanks or `|||`, and are added up. `ID ||| WORDS ||| reference` tells what was said. As JSON lines,
@@ -17,7 +17,7 @@ f is the frequency of a word in Lexique. By the phonetic channel a word becomes 
 same, or an elided word and another become one (*l'a*, *la*) and back, for nothing; by the spelling
 channel a word becomes one that is a letter away.
 
-Files of lattices, Kaldi's form.
+Lattices in Kaldi's text form:
 
     ID                          begins a lattice, which a blank line ends
     START END WORD GRAPH,ACOUSTIC,ALIGNMENT
@@ -29,7 +29,7 @@ This is what `lattice-copy ark:lat.1 ark,t:- | utils/int2sym.pl -f 3 words.txt` 
 What was said stands in a file of the same name that ends in `.txt`, as Kaldi's `text`: the ID, then
 words.
 
-Lattices in HTK's Standard Lattice Format (SLF), which SRILM's lattice-tool writes too.
+Lattices in HTK's Standard Lattice Format (SLF), which SRILM's lattice-tool writes too:
 
     VERSION=1.0                       a header begins a lattice: `cat` puts several into one file
     UTTERANCE=ID lmscale=12 base=10   further names tell nothing of words

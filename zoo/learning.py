@@ -1,9 +1,8 @@
-"""Weights set without a gradient.
+"""Other ways to find weights than gradients at one rate.
 
-The output by least squares, the encoder by evolution, a wide network from a narrow one; the
-smallest weights are set to zero.
-
-Other ways to learn: a rate per weight, a Kalman filter, cascade correlation, boosting.
+Without gradients: the output by least squares, the encoder by evolution, a wide network from a
+narrow one, the smallest weights set to zero. With them: a rate per weight, a Kalman filter, cascade
+correlation, boosting.
 """
 
 import math
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -34,6 +33,7 @@ from accord.models.model import LanguageModel, Seen
 from accord.models.optimisers import ADAMW, uncompiled
 from accord.models.recipe import Recipe
 from accord.models.train import prepare_batch
+from accord.pipeline.stages.train import Training
 
 RIDGE = 1e-3  # added to the variance of each unit, as a share of the mean variance
 UNSEEN = 5.0  # words in the mean state that each feature is taken to have been seen before
@@ -97,14 +97,10 @@ def solve(model: LanguageModel, moments_of: Moments) -> None:
 def least_squares(
     model: LanguageModel, train: Sentences, valid: Sentences, seed: int, say: Callable[[str], None]
 ) -> None:
-    """Solve for the output's weights; the others stay random."""
-    fit_readout(model, train, valid)
+    """Solve for the output's weights; the others stay random.
 
-
-def fit_readout(model: LanguageModel, train: Sentences, valid: Sentences) -> None:
-    """Solve for the output's weights, and scale them by the κ that suits validation best.
-
-    Features that go together say the same several times over, so that κ is below 1.
+    The solution is scaled by the κ that suits validation best. Features that go together say the
+    same several times over, so that κ is below 1.
     """
     solve(model, moments(model, train))
     output = log_linear_of(model)
@@ -155,7 +151,7 @@ def evolve(
         alive = sorted(alive, key=lambda pair: pair[0])[:PARENTS]
         say(f"  generation {generation + 1}: {alive[0][0]:.3f} nats on sentences held out")
     _put(model, alive[0][1])
-    fit_readout(model, train, valid)
+    least_squares(model, train, valid, seed, say)
 
 
 def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences, Sentences]:
@@ -196,17 +192,6 @@ def _child(alive: list[tuple[float, Genome]], step: float, generator: torch.Gene
     return child
 
 
-class NextTraining(Protocol):
-    """The training that follows a phase."""
-
-    recipe: Recipe
-    train: Sentences
-
-    def build(self, recipe: Recipe) -> LanguageModel: ...
-
-    def fit(self, model: LanguageModel, recipe: Recipe, text: Sentences, out: Path) -> None: ...
-
-
 def check_growth(recipe: Recipe) -> None:
     """Check that a hidden layer can be widened, and that no other phase trains the weights."""
     times = recipe.phases["growth"]["times"]
@@ -221,7 +206,7 @@ def check_growth(recipe: Recipe) -> None:
 @about(check="accord.zoo.learning:check_growth")
 def grow(
     model: LanguageModel,
-    training: NextTraining,
+    training: Training,
     out: Path,
     *,
     times: Annotated[int, Range(ge=2), "narrower the hidden layers are at first"] = 2,
@@ -592,7 +577,7 @@ def _add_unit(
 
 def boost(
     model: LanguageModel,
-    training: NextTraining,
+    training: Training,
     out: Path,
     *,
     power: Annotated[

@@ -1,21 +1,14 @@
-"""Witten-Bell, Jelinek-Mercer, add-α.
+"""n-grams: smoothings, ARPA files, any model as n-grams, pruning, weighted automata.
 
-ARPA files read, written, and used as a background.
-
-Any model as n-grams; backing off; pruning n-grams.
-
-Weighted automata in OpenFst's form; a network as one of clustered states.
-
-A state's arcs are the words listed there, with −log p in nats; an arc `<phi>` is taken only for a
-word that the state has no arc for: a failure arc. Every state is final, with −log p of the
-sentence's end. So each sentence has one path, whose weight is −log p. OpenFst's PhiMatcher reads
-`<phi>` so. Read as ε, as many recognisers do, it lets a sentence have more paths, and the best of
-them may be likelier than the sentence is.
+Automata have OpenFst's form. A state's arcs are the words listed there, with −log p in nats; an arc
+`<phi>` is taken only for a word that the state has no arc for: a failure arc. Every state is final,
+with −log p of the sentence's end. So each sentence has one path, whose weight is −log p. OpenFst's
+PhiMatcher reads `<phi>` so. Read as ε, as many recognisers do, it lets a sentence have more paths,
+and the best of them may be likelier than the sentence is. A network has clustered states:
 
     p(w | c) of the words that the state c lists, else γ(c)·p(w)
 
 There is one state after each word of a state, and one after each word that a state does not list.
-
 p(w | c) is the mean of p(w | h) over the h of a text that are in c, p(w) the mean over all of them.
 After w the automaton is where the network mostly is in the text once it has read w in c; if it
 never does there, once it has read w anywhere; and for a word that the text lacks, once it has read

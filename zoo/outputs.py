@@ -227,12 +227,13 @@ class NoiseContrastive(Sampled):
         return functional.softplus(-of_target) + functional.softplus(of_drawn).sum(dim=1)
 
 
+Samples = Annotated[int, Range(ge=1), "words drawn at each step, for all of its words together"]
+
+
 def sampled(
     output: OutputContext,
     *,
-    samples: Annotated[
-        int, Range(ge=1), "words drawn at each step, for all of its words together"
-    ] = 1024,
+    samples: Samples = 1024,
 ) -> SignatureOutput:
     """Softmax that compares the next word with a sample of words in training."""
     return _over(Sampled, output, samples)
@@ -241,9 +242,7 @@ def sampled(
 def noise_contrastive(
     output: OutputContext,
     *,
-    samples: Annotated[
-        int, Range(ge=1), "words drawn at each step, for all of its words together"
-    ] = 1024,
+    samples: Samples = 1024,
 ) -> SignatureOutput:
     """Softmax that learns in training to tell the next word from a sample of words."""
     return _over(NoiseContrastive, output, samples)
@@ -352,11 +351,13 @@ EXPERTS = Registry("expert", "accord.experts")
 
 
 class Naming(Protocol):
-    """The interface of experts."""
+    """The interface of experts: φ_e(K, x) is a feature of the few words that K names."""
 
-    def contexts(self, sentences: Sentences) -> np.ndarray: ...
+    def contexts(self, sentences: Sentences) -> np.ndarray:
+        """Return the columns to keep of the words before each word of a text (N × n)."""
 
-    def named(self, kept: Tensor) -> tuple[Tensor, Tensor]: ...
+    def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the named words of contexts, −1 where fewer are, and their values (N × P)."""
 
 
 class Copy:

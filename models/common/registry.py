@@ -2,8 +2,8 @@
 
 A part describes itself: the first paragraph of its docstring is its meaning, and its keyword-only
 parameters are its settings. A package may keep these descriptions in `parts.json`, so that all
-parts can be listed and checked without importing torch: `python -m accord.models.common.registry`
-writes them for Accord. A chosen part is imported when it is made.
+parts can be listed and checked without importing torch: `python -m accord.models.parts` writes
+those of Accord. A chosen part is imported when it is made.
 """
 
 import inspect

@@ -14,7 +14,7 @@ from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.zoo.learning import evolve, fit_readout, moments, solve
+from accord.zoo.learning import evolve, least_squares, moments, solve
 
 UNTIED = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="elman", hidden=32)
 PHI = Features.one_hot(WORDS)
@@ -65,7 +65,7 @@ def unigram(text: Sentences) -> float:
 
 def test_an_output_that_is_solved_for_knows_what_comes_next():
     model, before = untrained(), untrained().encoder.state_dict()
-    fit_readout(model, TRAIN, VALID)
+    least_squares(model, TRAIN, VALID, 1, print)
     assert -scored(model, VALID).mean() < unigram(VALID) - 0.5
     for name, weight in model.encoder.state_dict().items():
         assert torch.equal(weight, before[name])
@@ -75,7 +75,7 @@ def test_an_output_that_is_solved_for_knows_what_comes_next():
 def test_evolution_finds_a_better_encoder_and_the_same_one_again():
     small = replace(UNTIED, hidden=4, embedding=4)
     drawn, bred, again = untrained(small), untrained(small), untrained(small)
-    fit_readout(drawn, TRAIN, VALID)
+    least_squares(drawn, TRAIN, VALID, 1, print)
     for model in (bred, again):
         evolve(model, TRAIN, VALID, 1, generations=4)
     assert scored(bred, VALID).mean() > scored(drawn, VALID).mean() + 0.02
