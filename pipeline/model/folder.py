@@ -244,7 +244,7 @@ class ModelFolder:
     @cached_property
     def model(self) -> "InferenceModel | SubwordModel | Backward":
         """Return the model that answers: log-linear LSTMs by numpy, all others by torch."""
-        if self.subwords or not computes(self.recipe, parted(self.background.kind)[0]):
+        if not self.reads_words or not computes(self.recipe, parted(self.background.kind)[0]):
             return imported(IN_TORCH)(self)
         mass = self.mass()
         features = without_the_impossible(self.phi, self, mass)
