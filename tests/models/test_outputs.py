@@ -24,7 +24,7 @@ SHARED = Features(
     feature_count=24,
 )
 # Of which the first is no layer, and the others need a context.
-LAYERS = {*OUTPUTS.parts()} - {"background", "expert", "prefix-features"}
+LAYERS = sorted({*OUTPUTS.parts()} - {"background", "expert", "prefix-features"})
 
 
 def outputs():
