@@ -140,7 +140,7 @@ class Trainer:
         if self.recipe.precision == "bfloat16" and not self.in_bfloat16:
             self.say("precision: float32, as products in bfloat16 are slow on this processor")
         if validates_first and not self.curve:
-            self._close_epoch(valid, 0)
+            self.on_epoch(self._close_epoch(valid, 0))
         prepare = partial(
             prepare_batch,
             contexts=self.model.contexts(train, training=True),
@@ -152,8 +152,9 @@ class Trainer:
         with freed_memory_kept():
             while not self._is_done():
                 self._train_epoch(train, prepare)
-                self._close_epoch(valid, self.state.epoch)
+                row = self._close_epoch(valid, self.state.epoch)
                 self._save()
+                self.on_epoch(row)  # an epoch that is reported is kept
         self.executor.close()
         if self.executor.is_first:
             self._save_best(valid)
@@ -221,8 +222,10 @@ class Trainer:
         loss.backward()
         return seen.nats.detach(), detached(seen.state)
 
-    def _close_epoch(self, valid: Sentences, epoch: int) -> None:
-        """Validate; keep the best weights. An epoch without gain lowers the learning rate.
+    def _close_epoch(self, valid: Sentences, epoch: int) -> Epoch:
+        """Validate; keep the best weights; return the row of the loss curve.
+
+        An epoch without gain lowers the learning rate.
 
         Epoch 0 is an initial checkpoint, whose weights are the best so far.
         """
@@ -246,7 +249,7 @@ class Trainer:
         else:
             state.without_gain += 1
             state.set_learning_rate(self.schedule.without_gain(rate))
-        self.on_epoch(row)
+        return row
 
     def _save_best(self, valid: Sentences) -> None:
         """Write the best weights, with the temperature and the calibration that suit them."""

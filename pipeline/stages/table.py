@@ -157,7 +157,7 @@ _STAGES = (
         },
         params=AnalyseParams,
         sharded=True,
-        version=4,
+        version=5,
         files=_files_of_lexicons_and_suites,
         starts=True,
         check=_check_lexicon,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
 FILES = {
     "own.arpa": (),

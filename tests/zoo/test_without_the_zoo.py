@@ -32,7 +32,8 @@ def copy(tmp_path_factory) -> Path:
     for name in (*PACKAGES, "tests"):
         skipped = shutil.ignore_patterns("zoo", "__pycache__")
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=skipped)
-    shutil.copy(ROOT / "setup.cfg", folder)
+    for name in ("setup.cfg", "constraints.txt", ".pre-commit-config.yaml"):
+        shutil.copy(ROOT / name, folder)
     (folder / "sitecustomize.py").write_text(ALONE)
     return folder
 
