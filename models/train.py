@@ -225,9 +225,8 @@ class Trainer:
     def _close_epoch(self, valid: Sentences, epoch: int) -> Epoch:
         """Validate; keep the best weights; return the row of the loss curve.
 
-        An epoch without gain lowers the learning rate.
-
-        Epoch 0 is an initial checkpoint, whose weights are the best so far.
+        An epoch without gain lowers the learning rate. Epoch 0 is an initial checkpoint; its
+        weights are the best so far.
         """
         state = self.state
         best = min((row.valid_nats for row in self.curve), default=math.inf)
