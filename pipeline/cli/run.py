@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.errors import AccordError
+from accord.pipeline.base.artefact import faults
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.names import FACTORS
-from accord.pipeline.base.store import faults
 from accord.pipeline.base.tables import print_markdown, print_table
 from accord.pipeline.cli.console import (
     FAILED,

@@ -29,8 +29,6 @@ from accord.pipeline.base.artefact import (
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.stages.stage import Stage
 
-AT_ONCE = 4  # tasks of a pool
-
 
 @dataclass(frozen=True)
 class Task:
@@ -50,7 +48,7 @@ class Pool:
     """Processes of this machine: a new one for each task, as a failure may make it unusable."""
 
     def __init__(self, at_once: int | None = None):
-        self.at_once = at_once or AT_ONCE
+        self.at_once = at_once or 4
 
     def call(self, task: Task) -> None:
         """Run a task to its end."""
@@ -107,15 +105,15 @@ class Shards:
         pieces = stage.module.pieces(params, inputs, self.count)
         folders = [f"{out.name}/{SHARDS}/{hash_of_value(piece)[:16]}" for piece in pieces]
         function, reads = "accord.pipeline.run.pool:make_shard", tuple(names.values())
-        tasks = {
-            folder: Task(function, out.parent, (stage, params, names, piece, folder), reads, folder)
-            for piece, folder in zip(pieces, folders, strict=True)
-            if not _is_whole(out.parent / folder)
-        }
-        if done := len(pieces) - len(tasks):
+        calls = {}
+        for piece, folder in zip(pieces, folders, strict=True):
+            if not _is_whole(out.parent / folder):
+                arguments = stage, params, names, piece, folder
+                task = Task(function, out.parent, arguments, reads, folder)
+                calls[folder] = partial(self.workers.call, task)
+        if done := len(pieces) - len(calls):
             say(f"{stage.name}: {done} of {len(pieces)} shards are there")
-        advance = meter(f"shards of {stage.name}", len(tasks))
-        calls = {folder: partial(self.workers.call, task) for folder, task in tasks.items()}
+        advance = meter(f"shards of {stage.name}", len(calls))
         for _, ended in side_by_side(self.workers, calls):
             ended.result()
             advance(1)
@@ -123,9 +121,8 @@ class Shards:
         for path in out.iterdir():  # of an interrupted run
             if path.name != SHARDS:
                 remove(path)
-        stage.module.compute(
-            params, inputs, out, shards=[out.parent / folder for folder in folders]
-        )
+        shards = [out.parent / folder for folder in folders]
+        stage.module.compute(params, inputs, out, shards=shards)
         shutil.rmtree(out / SHARDS)
 
 
@@ -136,15 +133,14 @@ def make_shard(
     out = folder / name
     if _is_whole(out):
         return
-    partial = out / "new.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    stage.module.shard(
-        params, {label: folder / artefact for label, artefact in inputs.items()}, piece, partial
-    )
-    for path in partial.iterdir():
+    unfinished = out / "new.partial"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    folders = {label: folder / artefact for label, artefact in inputs.items()}
+    stage.module.shard(params, folders, piece, unfinished)
+    for path in unfinished.iterdir():
         path.replace(out / path.name)
-    partial.rmdir()
+    unfinished.rmdir()
     write_json(out / META, {"format": FORMAT, "files": hashes_of(out)})
 
 

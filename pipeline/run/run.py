@@ -22,12 +22,13 @@ from accord.pipeline.base.artefact import (
     MANIFEST,
     WHOLE_RUN,
     Artefact,
+    Store,
+    publish,
     read_json,
     write_json,
 )
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import START
-from accord.pipeline.base.store import Store, publish
 from accord.pipeline.base.tables import with_seeds
 from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.catalogue import MissingData
@@ -79,8 +80,11 @@ class Run:
         check_names([*force, *([until] if until else [])])
         self._check()
         self._fetch(until)
+        # The leftovers of killed runs go, without those that a stage resumes from.
+        self.store.clear({stage.name for stage in STAGES.values() if self._resumes(stage)})
+        for folder in (self.folder, self.folder / "report"):
+            clear_partial(folder)
         made: set[str] = set()
-        self._clear()
         for model, stage in self.steps(until):
             if stage is TRAIN and self.workers and (model, stage.name) not in self.artefacts:
                 made |= self._train(self.workers, stage.name in force)
@@ -88,16 +92,14 @@ class Run:
             forced = stage.name in force and job.name not in made
             artefact = None if forced else self.store.find(job.name)
             if artefact is None:
-                reason = "forced" if forced else self._reason(model, job)
-                artefact = self._make(model, job, reason, forced)
+                artefact = self._make(model, job, forced)
                 made.add(job.name)
             self._record(model, stage, artefact)
         if until is None or not self._was_finished:
             self._write_manifest()
         if not made:
             say(f"all stages of '{self.config.name}' are done")
-        if (WHOLE_RUN, "report") in self.artefacts:
-            report = self.artefacts[WHOLE_RUN, "report"]
+        if report := self.artefacts.get((WHOLE_RUN, "report")):
             report.check()
             publish(report, self.folder / "report")
 
@@ -124,16 +126,16 @@ class Run:
                 except MissingData as missing:
                     fetch(missing.source)
 
-    def _make(self, model: str, job: Job, reason: str, anew: bool) -> Artefact:
+    def _make(self, model: str, job: Job, forced: bool) -> Artefact:
         stage = job.stage
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
-        say(f"{label}: running ({reason})")
-        if self.shards and stage.sharded:
-            compute = partial(self.shards.compute, stage, job.params, job.folders)
-        else:
-            compute = partial(stage.module.compute, job.params, job.folders)
+        say(f"{label}: running ({'forced' if forced else self._reason(model, job)})")
+        is_sharded = stage.sharded and self.shards is not None
+        compute = partial(self.shards.compute, stage) if is_sharded else stage.module.compute
         start = time.monotonic()
-        artefact = job.make(self.store, compute, self._resumes(stage), anew)
+        artefact = job.make(
+            self.store, partial(compute, job.params, job.folders), self._resumes(stage), forced
+        )
         say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
         return artefact
 
@@ -161,38 +163,29 @@ class Run:
         if not self._was_finished:
             self._write_manifest()
 
-    def _clear(self) -> None:
-        """Remove the leftovers of killed runs, without those that a stage resumes from."""
-        self.store.clear({stage.name for stage in STAGES.values() if self._resumes(stage)})
-        for folder in (self.folder, self.folder / "report"):
-            clear_partial(folder)
-
     def _resumes(self, stage: Stage) -> bool:
         return stage.resumes or (stage.sharded and self.shards is not None)
 
     def status(self) -> Iterator[Status]:
         """Yield where every stage stands, without running any."""
         for model, stage in self.steps(None):
-            last = self._last(model, stage)
-            state: State = "stale" if last else "missing"
+            state: State = "stale" if self._last(model, stage) else "missing"
             try:
                 job = self.job(model, stage)
-                name = job.name
+                if artefact := self.store.find(job.name):
+                    self.artefacts[model, stage.name] = artefact
+                    state, why = "done", job.name
+                else:
+                    why = self._reason(model, job)
             except KeyError as missing:  # an artefact above: the key is not known yet
-                yield Status(stage, model, state, f"waits for {missing.args[0][1]}")
+                why = f"waits for {missing.args[0][1]}"
             except MissingData:
-                yield Status(stage, model, "missing", "its data is not fetched yet")
+                state, why = "missing", "its data is not fetched yet"
             except FileNotFoundError as error:  # nothing fetches it
                 name = error.filename
-                reason = f"expected a file, found none at {name}" if name else str(error)
-                yield Status(stage, model, "missing", reason)
-            else:
-                artefact = self.store.find(name)
-                if artefact:
-                    self.artefacts[model, stage.name] = artefact
-                    yield Status(stage, model, "done", name)
-                else:
-                    yield Status(stage, model, state, self._reason(model, job))
+                why = f"expected a file, found none at {name}" if name else str(error)
+                state = "missing"
+            yield Status(stage, model, state, why)
 
     def steps(self, until: str | None) -> Iterator[tuple[str, Stage]]:
         """Yield every stage of every model in order, up to and including `until`."""
@@ -206,7 +199,17 @@ class Run:
 
     def job(self, model: str, stage: Stage) -> Job:
         """Return a stage of a model with its inputs, all of which must be there."""
-        return Job(stage, self.params(model, stage), self._inputs(model, stage))
+        if stage.over_models:
+            inputs = {
+                f"{name}/{above}": self.artefacts[name, above]
+                for name in self.config.models
+                for above in stage.inputs
+            }
+        else:
+            inputs = {above: self.artefacts[model, above] for above in stage.inputs}
+            if stage.starts and (start := self.params(model, TRAIN).start):
+                inputs[START] = find_start(start)
+        return Job(stage, self.params(model, stage), inputs)
 
     def params(self, model: str, stage: Stage) -> Any:
         sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
@@ -216,17 +219,6 @@ class Run:
         """Return whether models of this run are its teachers, which are trained before it."""
         teachers = self.params(model, TRAIN).teachers.models
         return any(Path(name).absolute().parent == self.folder.absolute() for name in teachers)
-
-    def _inputs(self, model: str, stage: Stage) -> dict[str, Artefact]:
-        if stage.over_models:
-            return {
-                f"{name}/{above}": self.artefacts[name, above]
-                for name in self.config.models
-                for above in stage.inputs
-            }
-        inputs = {above: self.artefacts[model, above] for above in stage.inputs}
-        start = self.params(model, TRAIN).start if stage.starts else None
-        return inputs | ({START: find_start(start)} if start else {})
 
     def _reason(self, model: str, job: Job) -> str:
         """Return why a stage runs: what differs from the last time this run had it."""
@@ -294,20 +286,19 @@ def run(
     """
     overrides = _overrides(set) if isinstance(set, Mapping) else set
     loaded = load_config(config, overrides, models, name)
-    expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
-    this = Run(expanded, Path(runs), shards, workers)
-    this.execute(until, force)
-    return this
+    seeded = replace(loaded, models=with_seeds(loaded.models, seeds))
+    made = Run(seeded, Path(runs), shards, workers)
+    made.execute(until, force)
+    return made
 
 
 def _overrides(values: Mapping[str, Any]) -> list[str]:
     """Write overrides as on the command line, in YAML, which includes JSON; text stays as it is."""
 
+    def written(value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value, default=plain)
+
     def plain(value: Any) -> Any:  # of a number of numpy, or of a path
         return value.item() if hasattr(value, "item") else str(value)
 
-    written = {
-        key: value if isinstance(value, str) else json.dumps(value, default=plain)
-        for key, value in values.items()
-    }
-    return [f"{key}={value}" for key, value in written.items()]
+    return [f"{key}={written(value)}" for key, value in values.items()]

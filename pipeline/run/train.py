@@ -31,11 +31,11 @@ from accord.pipeline.base.artefact import (
     MANIFEST,
     Artefact,
     FinishedRun,
+    Store,
     read_json,
     write_json,
 )
 from accord.pipeline.base.messages import counted, echo, set_level
-from accord.pipeline.base.store import Store
 from accord.pipeline.run.pool import Pool, Task, side_by_side
 from accord.pipeline.stages import train
 from accord.pipeline.stages.stage import TRAIN, Job
@@ -48,12 +48,10 @@ class Labelled(TextIOBase):
 
     def __init__(self, name: str):
         self.name, self.stream = name, sys.stderr
+        self.flush = self.stream.flush
 
     def write(self, text: str) -> int:
         return self.stream.write(f"{self.name}: {text}" if text.strip() else text)
-
-    def flush(self) -> None:
-        self.stream.flush()
 
 
 def compute(folder: Path, model: str, recipe: Recipe, inputs: Mapping[str, str], out: str) -> None:
@@ -64,11 +62,7 @@ def compute(folder: Path, model: str, recipe: Recipe, inputs: Mapping[str, str],
 
 
 def train_models(
-    store: Store,
-    jobs: Mapping[str, Job],
-    workers: Pool,
-    finished: Finished,
-    anew: bool = False,
+    store: Store, jobs: Mapping[str, Job], workers: Pool, finished: Finished, anew: bool = False
 ) -> None:
     """Train models side by side, each after its teachers; a failure does not end the others."""
     left, failed = dict(jobs), 0
@@ -109,9 +103,8 @@ def _train_on(workers: Pool, model: str, job: Job, out: Path) -> None:
     names = tuple(str(path.resolve() if path.exists() else path) for path in paths)
     recipe = replace(job.params, teachers=replace(teachers, models=names))
     inputs = {label: artefact.folder.name for label, artefact in job.inputs.items()}
-    arguments = (model, recipe, inputs, out.name)
-    function = "accord.pipeline.run.train:compute"
-    workers.call(Task(function, out.parent, arguments, tuple(inputs.values()), out.name))
+    call = "accord.pipeline.run.train:compute", out.parent, (model, recipe, inputs, out.name)
+    workers.call(Task(*call, reads=tuple(inputs.values()), writes=out.name))
 
 
 def train_together(store: Store, jobs: Mapping[str, Job], finished: Finished) -> None:
@@ -150,7 +143,7 @@ def untrained(run: Path) -> dict[str, Job]:
     return jobs
 
 
-def record(run: Path, model: str, artefact: Artefact) -> None:
+def _record(run: Path, model: str, artefact: Artefact) -> None:
     """Write a trained model into the manifest of its run, where its students look for it."""
     manifest = read_json(run / MANIFEST)
     manifest["models"][model]["train"] = artefact.folder.name
@@ -165,7 +158,7 @@ def main() -> None:
     arguments = parser.parse_args()
     run, together = arguments.run, processes.join()
     try:
-        jobs, store, finished = untrained(run), Store(run.parent / ARTEFACTS), partial(record, run)
+        jobs, store, finished = untrained(run), Store(run.parent / ARTEFACTS), partial(_record, run)
         if not jobs:
             echo(f"{run}: nothing to train")
         if together:

@@ -15,10 +15,9 @@ from accord.models.common.files import CURVE, WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.parts import PHASES
 from accord.models.recipe import Recipe
-from accord.pipeline.base.artefact import Artefact, hash_of_file, name_of
+from accord.pipeline.base.artefact import Artefact, Store, hash_of_file, name_of
 from accord.pipeline.base.messages import short_names
 from accord.pipeline.base.names import CONFIG
-from accord.pipeline.base.store import Store
 from accord.pipeline.data.encoded import READ_BY_TRAINING
 from accord.pipeline.model.find import find_teachers
 from accord.pipeline.model.folder import FEATURES
@@ -115,7 +114,7 @@ class Job:
         """Compute the artefact, after a check of all files that are read."""
         for label, artefact in self.inputs.items():
             artefact.check(self.stage.files_read(label))
-        return store.make(self.name, self.made_from, compute, resumes, anew)
+        return store.make(self.made_from, compute, resumes, anew)
 
 
 def _plain(value: Any) -> Any:

@@ -11,8 +11,7 @@ import pytest
 
 import accord
 from accord.models.common.files import _suffix, clear_partial, write_whole
-from accord.pipeline.base.artefact import name_of
-from accord.pipeline.base.store import Store, faults, publish
+from accord.pipeline.base.artefact import Store, faults, name_of, publish
 
 TOKENISE, TRAIN = name_of({"stage": "tokenise"}), name_of({"stage": "train"})
 
@@ -21,7 +20,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from accord.models.common import files
-from accord.pipeline.base import store
+from accord.pipeline.base import artefact as store
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -42,20 +41,20 @@ if moment == "replacing":  # the former is moved aside, the new one not yet into
         die()
     store.Path.rename = once
 recipe = {"stage": stage}
-store.Store(Path(folder)).make(store.name_of(recipe), recipe, compute, stage == "train", True)
+store.Store(Path(folder)).make(recipe, compute, stage == "train", True)
 """
 # Makes an artefact and is not done until it is told so.
 LIVING = """
 import sys
 from pathlib import Path
-from accord.pipeline.base.store import Store, name_of
+from accord.pipeline.base.artefact import Store
 
 def compute(out):
     (out / "file.txt").write_text("whole")
     print("begun", flush=True)
     sys.stdin.readline()
 recipe = {"stage": "tokenise"}
-Store(Path(sys.argv[1])).make(name_of(recipe), recipe, compute, False)
+Store(Path(sys.argv[1])).make(recipe, compute, False)
 """
 
 
@@ -81,9 +80,7 @@ def test_the_store_clears_what_killed_processes_left(tmp_path, moment):
 @pytest.mark.parametrize("stage", ["tokenise", "train"])
 def test_an_artefact_that_is_made_anew_stays_until_the_new_one_is_whole(tmp_path, moment, stage):
     store = Store(tmp_path)
-    before = store.make(
-        name_of({"stage": stage}), {"stage": stage}, _written_before, stage == "train"
-    )
+    before = store.make({"stage": stage}, _written_before, stage == "train")
     killed(tmp_path, moment, stage)
     store.clear({"train"})
     assert hidden(tmp_path) == []
@@ -99,14 +96,14 @@ def test_what_a_stage_goes_on_from_stays(tmp_path):
     killed(tmp_path, "computing", "train")
     Store(tmp_path).clear({"train"})
     assert hidden(tmp_path) == [f".{TRAIN}.partial"]
-    artefact = Store(tmp_path).make(TRAIN, {"stage": "train"}, lambda out: None, True)
+    artefact = Store(tmp_path).make({"stage": "train"}, lambda out: None, True)
     assert artefact.meta["files"].keys() == {"file.txt"}
     assert hidden(tmp_path) == []
 
 
 def test_no_half_written_file_becomes_part_of_an_artefact(tmp_path):
     killed(tmp_path, "writing", "train")
-    artefact = Store(tmp_path).make(TRAIN, {"stage": "train"}, lambda out: None, True)
+    artefact = Store(tmp_path).make({"stage": "train"}, lambda out: None, True)
     assert artefact.meta["files"].keys() == {"file.txt"}
     assert hidden(tmp_path) == []
 
@@ -114,10 +111,10 @@ def test_no_half_written_file_becomes_part_of_an_artefact(tmp_path):
 def test_no_lock_stays_when_all_is_done_or_something_fails(tmp_path):
     store = Store(tmp_path)
     for _ in range(2):
-        store.make(TOKENISE, {"stage": "tokenise"}, _written_before, False)
+        store.make({"stage": "tokenise"}, _written_before, False)
         assert hidden(tmp_path) == []
     with pytest.raises(ZeroDivisionError):
-        store.make("tokenise-4567", {"stage": "tokenise"}, lambda out: 1 / 0, False)
+        store.make({"stage": "failing"}, lambda out: 1 / 0, False)
     assert hidden(tmp_path) == []
 
 
@@ -153,7 +150,7 @@ def test_a_report_is_published_while_another_process_writes_beside_it(tmp_path):
     """Its partial folders come and go, also between two looks at the folder."""
     store, folder = Store(tmp_path), tmp_path / "report"
     recipes = [{"stage": "report", "number": number} for number in range(2)]
-    reports = [store.make(name_of(recipe), recipe, _written_before, False) for recipe in recipes]
+    reports = [store.make(recipe, _written_before, False) for recipe in recipes]
     publish(reports[0], folder)
     other = subprocess.Popen([sys.executable, "-c", COMING_AND_GOING, str(folder)])
     while not (folder / ".file-0.partial").exists():

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.pipeline.base.artefact import Damaged
-from accord.pipeline.base.store import faults
+from accord.pipeline.base.artefact import Damaged, faults
 
 ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
 FLIPS, TRUNCATIONS = 40, 20

@@ -15,8 +15,7 @@ import pytest
 from run_cases import copy_prepared
 
 import accord
-from accord.pipeline.base.artefact import FORMAT
-from accord.pipeline.base.store import faults
+from accord.pipeline.base.artefact import FORMAT, faults
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.evaluation.comparison import scores
 from accord.pipeline.run.run import Run
