@@ -4,14 +4,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from accord.corpora.sources import read_words
 from accord.lexicon.homophones import Homophones
 from accord.pipeline.base.messages import counted, echo, say
-from accord.pipeline.cli.agree import Limit, Split
-from accord.pipeline.cli.console import command, make_room
-from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
+from accord.pipeline.cli.console import AtLeast1, command, make_room
+from accord.pipeline.cli.options import load_backward, load_model
 from accord.pipeline.data.catalogue import folder_of
 from accord.zoo.lattices import (
     Channel,
@@ -30,55 +27,36 @@ from accord.zoo.lattices import (
 
 @command
 def rescore(
-    nbest: Annotated[
-        Path,
-        typer.Argument(
-            metavar="NBEST",
-            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines; or "
-            "of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.",
-        ),
-    ],
-    tune: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DEV",
-            help="File of n-best lists or lattices with references, to tune the weights on.",
-        ),
-    ] = None,
-    run: RunOrNGrams = None,
-    model: Model = None,
-    backward: Backward = None,
-    model_weight: Annotated[
-        float, typer.Option(help="Weight of the model's log p, if none is tuned.")
-    ] = 1.0,
-    word_weight: Annotated[
-        float, typer.Option(help="Score that each word adds, if nothing is tuned.")
-    ] = 0.0,
-    make: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CORPUS",
-            help="Write NBEST instead: lists or lattices of homophones of the sentences of a "
-            "corpus, a name or a path, of all of them unless --split or --limit is given.",
-        ),
-    ] = None,
-    split: Split = None,
-    limit: Limit = None,
-    size: Annotated[
-        int, typer.Option(min=1, help="With --make, number of hypotheses in each list.")
-    ] = 100,
-    spelling: Annotated[
-        bool,
-        typer.Option("--spelling", help="With --make, confuse words that are one letter apart."),
-    ] = False,
-    known: Annotated[
-        bool,
-        typer.Option(
-            "--known", help="With --make, hear the words of --run alone, of a closed vocabulary."
-        ),
-    ] = False,
+    nbest: Path,
+    tune: Path | None = None,
+    run: Path | None = None,
+    model: str | None = None,
+    backward: Path | None = None,
+    model_weight: float = 1.0,
+    word_weight: float = 0.0,
+    make: str | None = None,
+    split: str | None = None,
+    limit: Annotated[int | None, AtLeast1] = None,
+    size: Annotated[int, AtLeast1] = 100,
+    spelling: bool = False,
+    known: bool = False,
 ) -> None:
-    """Rescore n-best lists or lattices with a model and print the best hypothesis of each."""
+    """Rescore n-best lists or lattices with a model and print the best hypothesis of each.
+
+    Args:
+        nbest (NBEST): File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines;
+            or of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.
+        tune (DEV): File of n-best lists or lattices with references, to tune the weights on.
+        run (FOLDER|ID|FILE): Folder of a run or of an exported model, hf:OWNER/NAME on the Hugging
+            Face hub, or a file .arpa or .arpa.gz; by default the bundled model.
+        model_weight: Weight of the model's log p, if none is tuned.
+        word_weight: Score that each word adds, if nothing is tuned.
+        make (CORPUS): Write NBEST instead: lists or lattices of homophones of the sentences of a
+            corpus, a name or a path, of all of them unless --split or --limit is given.
+        size: With --make, number of hypotheses in each list.
+        spelling: With --make, confuse words that are one letter apart.
+        known: With --make, hear the words of --run alone, of a closed vocabulary.
+    """
     if make:
         vocabulary = load_model(run, model).vocabulary.known if known else None
         _make(nbest, make, Channel(Homophones.bundled(), spelling, vocabulary), split, limit, size)

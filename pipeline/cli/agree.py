@@ -12,8 +12,8 @@ import typer
 from accord.errors import AccordError
 from accord.pipeline.base.messages import counted, echo, say, track
 from accord.pipeline.base.tables import print_table, write_table
-from accord.pipeline.cli.console import command, listed, make_room
-from accord.pipeline.cli.options import Backward, Model, TrainedRun, load_backward, load_model
+from accord.pipeline.cli.console import AtLeast1, command, listed, make_room
+from accord.pipeline.cli.options import load_backward, load_model
 from accord.pipeline.cli.score import numbered_sentences
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.model.find import BUNDLED
@@ -22,93 +22,47 @@ if TYPE_CHECKING:
     from accord.pipeline.correct.correct import Corrector, Prior
     from accord.pipeline.evaluation.suites import Pair
 
-Split = Annotated[
-    str | None, typer.Option(help="Part of the corpus to use, such as test; by default all of it.")
-]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
-]
 SHOWN = 4  # reasons of a suggestion that are printed
 
 
 @command
 def agree(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Folders of the runs to ask, such as runs/closed, or of exported models; by "
-            "default the bundled model.",
-        ),
-    ] = None,
-    suite: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|PATH",
-            help="Suite to ask: the name of a data folder, or a path. It holds texts as CLAMS has "
-            "them, tables with columns good and bad, or JSON lines with sentence_good and "
-            "sentence_bad. A pair of one sentence twice is named and left out.",
-        ),
-    ] = "clams-fr",
-    good: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of the right sentences, if it is called otherwise."
-        ),
-    ] = None,
-    bad: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of the wrong sentences, if it is called otherwise."
-        ),
-    ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            help="Rows of the table: construction; length, which reports pairs of equal length by "
-            "themselves; or another column of the suite. Several columns, separated by commas, are "
-            "crossed: animacy,number. Suites of `accord suite make` have distance, attractors and, "
-            "for subjunctives, trigger."
-        ),
-    ] = "construction",
-    score: Annotated[
-        str | None,
-        typer.Option(
-            metavar="verb|word:COLUMN",
-            help="Compare log p of one word that is the same in both sentences, for pairs whose "
-            "subject varies. verb: the first finite verb after the difference that agrees with the "
-            "right subject; verbs of clauses with que, dont, où, quand are skipped. word:COLUMN: "
-            "the word in a column of the suite's table, at its first position from the difference "
-            "on.",
-        ),
-    ] = None,
-    lexicon: Annotated[
-        str,
-        typer.Option(
-            help="Lexicons in which `--score verb` finds verbs: names or paths, separated by "
-            "commas."
-        ),
-    ] = "closed,dela",
-    people: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of what people said of each pair, such as the share who chose the right "
-            "sentence: prints its correlation with the margins.",
-        ),
-    ] = None,
-    items: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CSV",
-            help="File to write every pair to: its sentences, its margins in nats, and whether "
-            "they are right (1, 0, or 0.5 for a tie).",
-        ),
-    ] = None,
+    runs: Annotated[list[Path] | None, typer.Argument()] = None,
+    suite: str = "clams-fr",
+    good: str | None = None,
+    bad: str | None = None,
+    by: str = "construction",
+    score: str | None = None,
+    lexicon: str = "closed,dela",
+    people: str | None = None,
+    items: Path | None = None,
 ) -> None:
     """Score minimal pairs: how often a model finds the right sentence likelier.
 
     A tie counts one half.
+
+    Args:
+        runs (RUN): Folders of the runs to ask, such as runs/closed, or of exported models; by
+            default the bundled model.
+        suite (NAME|PATH): Suite to ask: the name of a data folder, or a path. It holds texts as
+            CLAMS has them, tables with columns good and bad, or JSON lines with sentence_good and
+            sentence_bad. A pair of one sentence twice is named and left out.
+        good (COLUMN): Column of the right sentences, if it is called otherwise.
+        bad (COLUMN): Column of the wrong sentences, if it is called otherwise.
+        by: Rows of the table: construction; length, which reports pairs of equal length by
+            themselves; or another column of the suite. Several columns, separated by commas, are
+            crossed: animacy,number. Suites of `accord suite make` have distance, attractors and,
+            for subjunctives, trigger.
+        score (verb|word:COLUMN): Compare log p of one word that is the same in both sentences, for
+            pairs whose subject varies. verb: the first finite verb after the difference that agrees
+            with the right subject; verbs of clauses with que, dont, où, quand are skipped.
+            word:COLUMN: the word in a column of the suite's table, at its first position from the
+            difference on.
+        lexicon: Lexicons in which `--score verb` finds verbs: names or paths, separated by commas.
+        people (COLUMN): Column of what people said of each pair, such as the share who chose the
+            right sentence: prints its correlation with the margins.
+        items (CSV): File to write every pair to: its sentences, its margins in nats, and whether
+            they are right (1, 0, or 0.5 for a tie).
     """
     from accord import lexicon as lexicons
     from accord.pipeline.evaluation.metrics import SCORINGS
@@ -146,41 +100,29 @@ def agree(
 
 @command
 def make(
-    corpus: Annotated[
-        str,
-        typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path."),
-    ],
-    to: Annotated[
-        Path,
-        typer.Option(help="Folder to write the suite to; with --errors a table, a file .csv."),
-    ],
-    lexicon: Annotated[
-        str,
-        typer.Option(
-            help="Lexicons that know the forms of words: names or paths, separated by commas."
-        ),
-    ] = "closed,dela",
-    errors: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=3,
-            help="Plant this number of errors at most in each sentence: words that sound the same, "
-            "or that agree otherwise. The bundled model then knows the forms.",
-        ),
-    ] = None,
-    split: Split = None,
-    limit: Limit = None,
-    every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Use every Nth sentence of the corpus.")
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="Seed that chooses the words of --errors.")] = 1,
+    corpus: str,
+    to: Annotated[Path, typer.Option()],
+    lexicon: str = "closed,dela",
+    errors: Annotated[int | None, typer.Option(min=1, max=3)] = None,
+    split: str | None = None,
+    limit: Annotated[int | None, AtLeast1] = None,
+    every: Annotated[int, AtLeast1] = 1,
+    seed: int = 1,
 ) -> None:
     """Make minimal pairs: a real sentence, and the same with a word that no longer agrees.
 
     A treebank or a text has subjects and verbs, determiners and nouns, nouns and adjectives,
     participles after their object (les échecs qu'ils ont subis), and subjunctives after a trigger
     (bien qu'il soit): the wrong sentence has the indicative.
+
+    Args:
+        corpus (CORPUS): Treebank or text to use: its name, or its path.
+        to: Folder to write the suite to; with --errors a table, a file .csv.
+        lexicon: Lexicons that know the forms of words: names or paths, separated by commas.
+        errors: Plant this number of errors at most in each sentence: words that sound the same, or
+            that agree otherwise. The bundled model then knows the forms.
+        every (N): Use every Nth sentence of the corpus.
+        seed: Seed that chooses the words of --errors.
     """
     from accord import lexicon as lexicons
     from accord.corpora.sources import read_words
@@ -224,47 +166,29 @@ def _plant(
 
 @command
 def correct(
-    text: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TEXT|FILE",
-            help="A sentence in quotes, a file with one sentence per line, or - for standard "
-            "input; none with --suite.",
-        ),
-    ] = None,
-    run: TrainedRun = None,
-    model: Model = None,
-    backward: Backward = None,
-    margin: Annotated[
-        float,
-        typer.Option(
-            help="Further bits that a sentence must gain from each change: above 0 for fewer "
-            "suggestions, below 0 for more."
-        ),
-    ] = 0.0,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each sentence.")
-    ] = False,
-    suite: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SUITE",
-            help="Right and wrong sentences, such as `accord suite make --errors` writes: measure "
-            "how many errors are repaired, and how often right words are changed.",
-        ),
-    ] = None,
-    tune: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SUITE",
-            help="With --suite, other such sentences, to tune the costs of changes on for F0.5.",
-        ),
-    ] = None,
+    text: Annotated[str | None, typer.Argument()] = None,
+    run: Path | None = None,
+    model: str | None = None,
+    backward: Path | None = None,
+    margin: float = 0.0,
+    json: bool = False,
+    suite: str | None = None,
+    tune: str | None = None,
 ) -> None:
     """Suggest words that agree better, or that sound the same and fit better, and say why.
 
     All errors of a sentence are corrected together. A suggestion says by how many bits the
     sentence gains from it: n bits are 2 to the power of n times likelier.
+
+    Args:
+        text (TEXT|FILE): A sentence in quotes, a file with one sentence per line, or - for standard
+            input; none with --suite.
+        margin: Further bits that a sentence must gain from each change: above 0 for fewer
+            suggestions, below 0 for more.
+        json: Print a JSON object for each sentence.
+        suite (SUITE): Right and wrong sentences, such as `accord suite make --errors` writes:
+            measure how many errors are repaired, and how often right words are changed.
+        tune (SUITE): With --suite, other such sentences, to tune the costs of changes on for F0.5.
     """
     if (text is None) == (suite is None):
         raise AccordError("expected a text to correct or --suite SUITE, one of the two")

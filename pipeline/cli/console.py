@@ -1,7 +1,9 @@
 """Help, errors and exit codes of all commands."""
 
 import ast
+import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -10,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from traceback import format_exception_only
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -19,46 +21,49 @@ from typer.main import get_command
 from accord.errors import FULL, AccordError
 from accord.pipeline.base.messages import INSTALL, echo, printable
 
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="[MODEL.]SECTION.KEY=VALUE",
-        help="Change one key of the configuration, of all models or of one. Can be repeated.",
-    ),
-]
-
-
-def _model_names(options: list[str] | None) -> list[str]:
-    """Return the names of a repeated option; an option without names is an error."""
-    names = [name for option in options or () for name in listed(option)]
-    if options and not names:
-        _end(AccordError(f"--models: expected names of models, got {', '.join(options)!r}"))
-    return names
-
-
-Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--models",
-        metavar="MODEL,…",
-        help="Take only these models of the configuration. Can be repeated.",
-        callback=_model_names,
-    ),
-]
-Name = Annotated[
-    str | None,
-    typer.Option(
-        "--name",
-        help="Name of the run's folder, if not the configuration's own.",
-    ),
-]
-Seeds = Annotated[int, typer.Option("--seeds", help="Number of seeds to train each model with.")]
-Runs = Annotated[Path, typer.Option("--runs", help="Folder that holds all runs.")]
-
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # that of click, typer's or not
 tracebacks = False  # set by --verbose
+
+
+# Help of options that several commands have, by name; a command's own docstring outweighs it.
+SHARED = """
+    backward (RUN/MODEL): Model that was trained on sentences backwards (train.text: backward),
+        which has half of the say.
+    condition (NAME=LABEL): Label of all sentences, such as source=orangesum, for a model that was
+        trained with labels; by default none. Can be repeated.
+    config (CONFIG): Name of a preset, or path of a YAML file of your own.
+    context: What a word is conditioned on: `text`, all words before it in its text, or `none`,
+        those of its own sentence. By default `text` for a model that was trained on documents, else
+        `none`.
+    drop_spelled: Leave out what the character model spelled: words, and regions or items with any.
+    lexicon: Lexicons in order of precedence, separated by commas: names, paths of tables,
+        treebank:FILE (CoNLL-U), spacy:TEXT or spacy:MODEL:TEXT (a text that spaCy tags).
+    limit: Number of sentences to use; by default all.
+    model (NAME): Model of the run to query; by default its last one.
+    models: Several models beside each other, separated by commas: names of models of the run,
+        RUN/MODEL, folders of exported models, or `french`, the bundled model.
+    plot: Draw a figure: .png or .svg.
+    prime (FILE): List of words, or a text, whose words become likelier.
+    prime_tune (FILE): Text to tune the weight of --prime on, one sentence per line; by default the
+        validation text of the run, with --condition its sentences of that label.
+    prime_weight (NATS): How much likelier the words of --prime become; by default this is tuned.
+    run (FOLDER|ID): Folder of a run or of an exported model, or hf:OWNER/NAME on the Hugging Face
+        hub; by default the bundled model.
+    runs: Folder that holds all runs.
+    seeds: Number of seeds to train each model with.
+    set ([MODEL.]SECTION.KEY=VALUE): Change one key of the configuration, of all models or of one.
+        Can be repeated.
+    split: Part of the corpus to use, such as test; by default all of it.
+    spreadsheet: Put an apostrophe before cells that begin with = + - or @, which a spreadsheet
+        would compute.
+    text (TEXT): A sentence or its beginning, such as 'les chiens du voisin …'. A … (or ...) behind
+        a blank at its end stands for the next word; it may be left out.
+    to: Write the table: .csv, .tsv, .parquet or .xlsx.
+"""
+ARGS = "\n\nArgs:\n"
+ENTRY = re.compile(r"^    (\w+)(?: \((.+?)\))?: (.+(?:\n     .+)*)", re.MULTILINE)
+AtLeast0, AtLeast1 = typer.Option(min=0), typer.Option(min=1)
 
 
 def _readable(source: str) -> str:
@@ -72,14 +77,7 @@ def _readable(source: str) -> str:
     return source
 
 
-Configuration = Annotated[
-    str,
-    typer.Argument(
-        metavar="CONFIG",
-        help="Name of a preset, or path of a YAML file of your own.",
-        callback=_readable,
-    ),
-]
+Configuration = Annotated[str, typer.Argument(callback=_readable)]
 
 
 VALUES = {"str": "TEXT", "path": "PATH"} | dict.fromkeys(("int", "int range", "float"), "NUMBER")
@@ -167,7 +165,13 @@ def _first_lines(module: str) -> dict[str, str]:
 
 
 def command(function: Callable) -> Callable:
-    """Return a command that ends with an exit code and a line or two where it fails."""
+    """Return a command that ends with an exit code and a line or two where it fails.
+
+    Its parameters are explained in its docstring, below `Args:`, as those of SHARED are: `name
+    (METAVAR): help`. One without a default is an argument, unless its annotation says otherwise.
+    """
+    about, _, entries = inspect.cleandoc(function.__doc__ or "").partition(ARGS)
+    explained = {name: (metavar, help) for name, metavar, help in ENTRY.findall(SHARED + entries)}
 
     @wraps(function)
     def guarded(*args, **kwargs):
@@ -185,7 +189,27 @@ def command(function: Callable) -> Callable:
         except Exception as error:
             _end(error)
 
+    guarded.__doc__ = about
+    guarded.__signature__ = (of := inspect.signature(function)).replace(
+        parameters=[
+            _option(parameter, *explained.get(name, ("", "")))
+            for name, parameter in of.parameters.items()
+        ]
+    )
     return guarded
+
+
+def _option(parameter: inspect.Parameter, metavar: str, help: str) -> inspect.Parameter:
+    """Return a parameter of a command as typer expects it, with its help."""
+    kind, infos = parameter.annotation, ()
+    if get_origin(kind) is Annotated:
+        kind, *infos = get_args(kind)
+    is_required = parameter.default is parameter.empty
+    info = copy(infos[0]) if infos else typer.Argument() if is_required else typer.Option()
+    info.help, info.metavar = info.help or " ".join(help.split()), info.metavar or metavar or None
+    if kind is bool:  # typer would add --no-…
+        info.default = f"--{parameter.name.replace('_', '-')}"
+    return parameter.replace(annotation=Annotated[kind, info])
 
 
 # Packages of the extra `train`, which the bundled model is asked without.

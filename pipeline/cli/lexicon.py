@@ -15,8 +15,8 @@ from accord.lexicon.chain import find
 from accord.lexicon.chain import names as lexicon_names
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
-from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, make_room
-from accord.pipeline.cli.options import Model, TrainedRun, load_model
+from accord.pipeline.cli.console import AtLeast1, Configuration, command, listed, make_room
+from accord.pipeline.cli.options import load_model
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import features_of
 from accord.pipeline.study.lexicons import (
@@ -27,14 +27,6 @@ from accord.pipeline.study.lexicons import (
     lexicon_diff,
 )
 
-Chain = Annotated[
-    str,
-    typer.Option(
-        "--lexicon",
-        help="Lexicons in order of precedence, separated by commas: names, paths of tables, "
-        "treebank:FILE (CoNLL-U), spacy:TEXT or spacy:MODEL:TEXT (a text that spaCy tags).",
-    ),
-]
 DEFAULT_CHAIN = "closed,dela,guesser"
 COMPARED = ["closed,dela,guesser", "closed,lefff,guesser", "closed,lexique,guesser"]
 
@@ -59,10 +51,14 @@ def list_lexicons() -> None:
 
 @command
 def show(
-    word: Annotated[str, typer.Argument(metavar="WORD", help="French word to look up.")],
-    lexicon: Chain = DEFAULT_CHAIN,
+    word: str,
+    lexicon: str = DEFAULT_CHAIN,
 ) -> None:
-    """Show the analyses of a word by every lexicon with data, and its φ by --lexicon."""
+    """Show the analyses of a word by every lexicon with data, and its φ by --lexicon.
+
+    Args:
+        word (WORD): French word to look up.
+    """
     if not word.strip():
         raise AccordError(f"expected a word to look up, got {word!r}")
     chain = _load(lexicon)
@@ -93,29 +89,25 @@ def show(
 
 @command
 def coverage(
-    corpus: Annotated[
-        str | None, typer.Argument(metavar="CORPUS", help="Corpus to cover: its name, or its path.")
-    ] = None,
-    lexicon: Chain = "closed,dela",
-    gaps: Annotated[
-        int, typer.Option(help="Number of uncovered words to list, the most frequent first.")
-    ] = 20,
-    guesser: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KINDS",
-            help="Guessers to measure, separated by commas: 'guesser' goes by suffixes, "
-            "'guesser-lstm' is a network that takes minutes to learn. They learn from nine tenths "
-            "of the lemmas of --lexicon, and guess the forms of the others and the words of a "
-            "CORPUS with parts of speech that the lexicons lack.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed that chooses the lemmas that are left out.")] = 0,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Read every word in lower case.")
-    ] = False,
+    corpus: Annotated[str | None, typer.Argument()] = None,
+    lexicon: str = "closed,dela",
+    gaps: int = 20,
+    guesser: str | None = None,
+    seed: int = 0,
+    lowercase: bool = False,
 ) -> None:
-    """Show how much of a corpus lexicons cover, and how well guessers analyse the rest."""
+    """Show how much of a corpus lexicons cover, and how well guessers analyse the rest.
+
+    Args:
+        corpus (CORPUS): Corpus to cover: its name, or its path.
+        gaps: Number of uncovered words to list, the most frequent first.
+        guesser (KINDS): Guessers to measure, separated by commas: 'guesser' goes by suffixes,
+            'guesser-lstm' is a network that takes minutes to learn. They learn from nine tenths of
+            the lemmas of --lexicon, and guess the forms of the others and the words of a CORPUS
+            with parts of speech that the lexicons lack.
+        seed: Seed that chooses the lemmas that are left out.
+        lowercase: Read every word in lower case.
+    """
     if not corpus and not guesser:
         raise AccordError("expected a CORPUS to cover, or --guesser to measure guessers")
     chain = _load(lexicon, lowercase)
@@ -134,30 +126,26 @@ def coverage(
 
 @command
 def diff(
-    first: Annotated[
-        str, typer.Argument(metavar="A", help="Lexicons before the swap, separated by commas.")
-    ],
-    second: Annotated[
-        str, typer.Argument(metavar="B", help="Lexicons to swap them for, separated by commas.")
-    ],
-    corpus: Annotated[
-        str, typer.Option(metavar="CORPUS", help="Text whose words are compared: a name or a path.")
-    ],
-    run: TrainedRun = None,
-    model: Model = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Number of sentences to read; by default all.")
-    ] = None,
-    most: Annotated[
-        int, typer.Option(min=1, help="Number of words to print, the costliest first.")
-    ] = 20,
-    to: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="File to write all changed words to.")
-    ] = None,
+    first: str,
+    second: str,
+    corpus: Annotated[str, typer.Option()],
+    run: Path | None = None,
+    model: str | None = None,
+    limit: Annotated[int | None, AtLeast1] = None,
+    most: Annotated[int, AtLeast1] = 20,
+    to: Path | None = None,
 ) -> None:
     """List words that two chains of lexicons analyse differently, and what that costs in bits.
 
     The model's weights say how much less likely a word becomes with its new features.
+
+    Args:
+        first (A): Lexicons before the swap, separated by commas.
+        second (B): Lexicons to swap them for, separated by commas.
+        corpus (CORPUS): Text whose words are compared: a name or a path.
+        limit: Number of sentences to read; by default all.
+        most: Number of words to print, the costliest first.
+        to (CSV): File to write all changed words to.
     """
     scorer = load_model(run, model)
     make_room(to)
@@ -182,18 +170,16 @@ def _signed_or_dash(bits: float) -> str:
 @command
 def compare(
     config: Configuration,
-    lexicons: Annotated[
-        list[str],
-        typer.Option(
-            metavar="CHAINS",
-            help="Chains to compare, in quotes: chains are separated by spaces, the lexicons of a "
-            "chain by commas, as in 'closed,dela lefff'. Can be repeated.",
-        ),
-    ] = COMPARED,
-    set: Set = None,
-    runs: Runs = Path("runs"),
+    lexicons: list[str] = COMPARED,
+    set: list[str] | None = None,
+    runs: Path = Path("runs"),
 ) -> None:
-    """Train the last model of a configuration with each chain of lexicons, and compare them."""
+    """Train the last model of a configuration with each chain of lexicons, and compare them.
+
+    Args:
+        lexicons (CHAINS): Chains to compare, in quotes: chains are separated by spaces, the
+            lexicons of a chain by commas, as in 'closed,dela lefff'. Can be repeated.
+    """
     chains = [*dict.fromkeys(chain for text in lexicons for chain in text.split())]
     if not chains:
         raise AccordError(f"--lexicons: expected chains of lexicons, got {lexicons[0]!r}")

@@ -9,26 +9,11 @@ import typer
 
 from accord.errors import AccordError
 from accord.models.common.files import write_whole
+from accord.pipeline.ask.texts import Context
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.tables import print_table
-from accord.pipeline.cli.console import (
-    command,
-    listed,
-    make_room,
-)
-from accord.pipeline.cli.options import (
-    Beginning,
-    Condition,
-    Context,
-    Model,
-    Prime,
-    PrimeTune,
-    PrimeWeight,
-    TrainedRun,
-    conditioned,
-    expect_words,
-    load_model,
-)
+from accord.pipeline.cli.console import AtLeast1, command, listed, make_room
+from accord.pipeline.cli.options import conditioned, expect_words, load_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,36 +23,26 @@ if TYPE_CHECKING:
 
 @command
 def explain(
-    text: Beginning,
-    run: TrainedRun = None,
-    model: Model = None,
-    words: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORDS",
-            help="Words that may come next and are explained, separated by commas, such as "
-            "fatiguée,fatigué; by default the likeliest.",
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FEATURES",
-            help="Features whose weights are shown after each word, separated by commas, such as "
-            "Gender=Fem,Gender=Masc; by default the most telling.",
-        ),
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
-    condition: Condition = None,
-    context: Context = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            help="File to write a page to that explains every word of the text, and the next one."
-        ),
-    ] = None,
+    text: str,
+    run: Path | None = None,
+    model: str | None = None,
+    words: str | None = None,
+    features: str | None = None,
+    top: Annotated[int, AtLeast1] = 10,
+    condition: list[str] | None = None,
+    context: Context | None = None,
+    html: Path | None = None,
 ) -> None:
-    """List the likeliest next words and say why they are likely, feature by feature."""
+    """List the likeliest next words and say why they are likely, feature by feature.
+
+    Args:
+        words (WORDS): Words that may come next and are explained, separated by commas, such as
+            fatiguée,fatigué; by default the likeliest.
+        features (FEATURES): Features whose weights are shown after each word, separated by commas,
+            such as Gender=Fem,Gender=Masc; by default the most telling.
+        top: Number of likeliest next words to list.
+        html: File to write a page to that explains every word of the text, and the next one.
+    """
     import pandas as pd
 
     from accord.pipeline.ask.explain import (
@@ -107,65 +82,45 @@ def explain(
 
 @command
 def generate(
-    run: TrainedRun = None,
-    model: Model = None,
-    start: Annotated[str, typer.Option(help="Words that every sentence begins with.")] = "",
-    count: Annotated[int, typer.Option(min=1, help="Number of sentences to generate.")] = 10,
-    temperature: Annotated[
-        float, typer.Option(help="Below 1, likely words are drawn more often; above 1, rare ones.")
-    ] = 1,
-    top_k: Annotated[
-        int | None, typer.Option(help="Draw from this number of likeliest words only.")
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(
-            help="Draw from the likeliest words only that have this probability together."
-        ),
-    ] = None,
-    beam: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Search with a beam of this width for the sentences that are likeliest for their "
-            "length; draw nothing.",
-        ),
-    ] = None,
-    constraint: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[PLACE:] WHAT",
-            help="Constraint on a generated word. 'NOUN Gender=Fem' is for the first word, a "
-            "second constraint for the next one; '2: DET' is for the second word, "
-            "'*: words=le,chat' for all. A word with several analyses needs one that fits. Can be "
-            "repeated.",
-        ),
-    ] = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EXPRESSION",
-            help="Regular expression over parts of speech, features and words that the generated "
-            "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"'. A single point "
-            "is any word, text in quotes is this word, and /an.*eur/ matches letters.",
-        ),
-    ] = None,
-    condition: Condition = None,
-    prime: Prime = None,
-    prime_weight: PrimeWeight = None,
-    prime_tune: PrimeTune = None,
-    spell: Annotated[
-        bool,
-        typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
-    ] = False,
-    features: Annotated[
-        bool, typer.Option("--features", help="Print the features of each word too.")
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(help="Seed of the draws; the same one gives the same sentences.")
-    ] = 1,
+    run: Path | None = None,
+    model: str | None = None,
+    start: str = "",
+    count: Annotated[int, AtLeast1] = 10,
+    temperature: float = 1,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    beam: Annotated[int | None, AtLeast1] = None,
+    constraint: list[str] | None = None,
+    pattern: str | None = None,
+    condition: list[str] | None = None,
+    prime: Path | None = None,
+    prime_weight: float | None = None,
+    prime_tune: Path | None = None,
+    spell: bool = False,
+    features: bool = False,
+    seed: int = 1,
 ) -> None:
-    """Generate sentences, by sampling or by beam search."""
+    """Generate sentences, by sampling or by beam search.
+
+    Args:
+        start: Words that every sentence begins with.
+        count: Number of sentences to generate.
+        temperature: Below 1, likely words are drawn more often; above 1, rare ones.
+        top_k: Draw from this number of likeliest words only.
+        top_p: Draw from the likeliest words only that have this probability together.
+        beam: Search with a beam of this width for the sentences that are likeliest for their
+            length; draw nothing.
+        constraint ([PLACE:] WHAT): Constraint on a generated word. 'NOUN Gender=Fem' is for the
+            first word, a second constraint for the next one; '2: DET' is for the second word,
+            '*: words=le,chat' for all. A word with several analyses needs one that fits. Can be
+            repeated.
+        pattern (EXPRESSION): Regular expression over parts of speech, features and words that the
+            generated sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . "."'. A single
+            point is any word, text in quotes is this word, and /an.*eur/ matches letters.
+        spell: Allow words that the model does not know, which it spells.
+        features: Print the features of each word too.
+        seed: Seed of the draws; the same one gives the same sentences.
+    """
     from accord.pipeline.ask.generate import generate as new_sentences
 
     scorer = conditioned(load_model(run, model), condition, prime, prime_weight, prime_tune)
@@ -190,40 +145,26 @@ def generate(
 
 @command
 def vectors(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="WORD...", help="Word to find the neighbours of; or several words."),
-    ] = None,
-    run: TrainedRun = None,
-    model: Model = None,
-    analogy: Annotated[
-        bool,
-        typer.Option(
-            "--analogy", help="Take three words, and list those that are to C as B is to A."
-        ),
-    ] = False,
-    odd: Annotated[
-        bool,
-        typer.Option("--odd", help="Take three words or more; show which is unlike the others."),
-    ] = False,
-    inflection: Annotated[
-        bool,
-        typer.Option(
-            "--inflection",
-            help="Take no words, and measure how often analogies find another form of a lemma.",
-        ),
-    ] = False,
-    most: Annotated[int, typer.Option(min=1, help="Number of neighbours or answers.")] = 10,
-    retrofit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="lemmas|FILE",
-            help="With --inflection, draw vectors together first: those of the forms of each "
-            "lemma, or of the words in each line of a file.",
-        ),
-    ] = None,
+    words: Annotated[list[str] | None, typer.Argument()] = None,
+    run: Path | None = None,
+    model: str | None = None,
+    analogy: bool = False,
+    odd: bool = False,
+    inflection: bool = False,
+    most: Annotated[int, AtLeast1] = 10,
+    retrofit: str | None = None,
 ) -> None:
-    """Compare words by their vectors: neighbours, analogies, the odd one out, inflection."""
+    """Compare words by their vectors: neighbours, analogies, the odd one out, inflection.
+
+    Args:
+        words (WORD...): Word to find the neighbours of; or several words.
+        analogy: Take three words, and list those that are to C as B is to A.
+        odd: Take three words or more; show which is unlike the others.
+        inflection: Take no words, and measure how often analogies find another form of a lemma.
+        most: Number of neighbours or answers.
+        retrofit (lemmas|FILE): With --inflection, draw vectors together first: those of the forms
+            of each lemma, or of the words in each line of a file.
+    """
     from accord.pipeline.ask import vectors as read
 
     words = words or []

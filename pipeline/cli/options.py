@@ -1,94 +1,18 @@
-"""Options of several commands: the model, labels, primed words."""
+"""Models and beginnings of sentences as options name them."""
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from accord.errors import AccordError
 from accord.pipeline.ask.texts import GAPS, without_gap
-from accord.pipeline.ask.texts import Context as Conditioning
 from accord.pipeline.base.messages import say
 from accord.pipeline.cli.console import is_path
 
 if TYPE_CHECKING:
     from accord.pipeline.ask.scorer import Scorer
 
-TrainedRun = Annotated[
-    Path | None,
-    typer.Option(
-        "--run",
-        metavar="FOLDER|ID",
-        help="Folder of a run or of an exported model, or hf:OWNER/NAME on the Hugging Face hub; "
-        "by default the bundled model.",
-    ),
-]
-RunOrNGrams = Annotated[
-    Path | None,
-    typer.Option(
-        "--run",
-        metavar="FOLDER|ID|FILE",
-        help="Folder of a run or of an exported model, hf:OWNER/NAME on the Hugging Face hub, or a "
-        "file .arpa or .arpa.gz; by default the bundled model.",
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Model of the run to query; by default its last one."),
-]
-Beginning = Annotated[
-    str,
-    typer.Argument(
-        metavar="TEXT",
-        help="A sentence or its beginning, such as 'les chiens du voisin …'. A … (or ...) behind a "
-        "blank at its end stands for the next word; it may be left out.",
-    ),
-]
-Context = Annotated[
-    Conditioning | None,
-    typer.Option(
-        help="What a word is conditioned on: `text`, all words before it in its text, or `none`, "
-        "those of its own sentence. By default `text` for a model that was trained on documents, "
-        "else `none`.",
-    ),
-]
-Backward = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="RUN/MODEL",
-        help="Model that was trained on sentences backwards (train.text: backward), which has half "
-        "of the say.",
-    ),
-]
 GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
-Condition = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=LABEL",
-        help="Label of all sentences, such as source=orangesum, for a model that was trained with "
-        "labels; by default none. Can be repeated.",
-    ),
-]
-Prime = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="List of words, or a text, whose words become likelier."),
-]
-PrimeWeight = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NATS",
-        help="How much likelier the words of --prime become; by default this is tuned.",
-    ),
-]
-PrimeTune = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Text to tune the weight of --prime on, one sentence per line; by default the "
-        "validation text of the run, with --condition its sentences of that label.",
-    ),
-]
 
 
 def conditioned(

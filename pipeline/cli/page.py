@@ -17,39 +17,26 @@ from accord.pipeline.page.answers import Models
 from accord.pipeline.page.server import PageServer
 
 PORT = 8420
-Served = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--run",
-        metavar="FOLDER|ID",
-        help="Folder of a run, whose models are all offered, or of an exported model, or "
-        "hf:OWNER/NAME on the Hugging Face hub; by default the bundled model. Can be repeated.",
-    ),
-]
 
 
 @command
 def page(
-    run: Served = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
-    host: Annotated[
-        str, typer.Option(help="Address to serve on; by default only this machine can ask.")
-    ] = "127.0.0.1",
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write a page with the answers to --sentences, which works without a server.",
-        ),
-    ] = None,
-    sentences: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Sentences to save: one a line, a second one after a tab."
-        ),
-    ] = None,
+    run: list[Path] | None = None,
+    port: Annotated[int, typer.Option(min=0, max=65535)] = PORT,
+    host: str = "127.0.0.1",
+    save: Path | None = None,
+    sentences: Path | None = None,
 ) -> None:
-    """Serve a local web page to type, explain, change and compare sentences."""
+    """Serve a local web page to type, explain, change and compare sentences.
+
+    Args:
+        run (FOLDER|ID): Folder of a run, whose models are all offered, or of an exported model, or
+            hf:OWNER/NAME on the Hugging Face hub; by default the bundled model. Can be repeated.
+        port: Port; 0 takes a free one.
+        host: Address to serve on; by default only this machine can ask.
+        save (FOLDER): Write a page with the answers to --sentences, which works without a server.
+        sentences (FILE): Sentences to save: one a line, a second one after a tab.
+    """
     loaders = _loaders(run or [Path(BUNDLED)])
     if save or sentences:
         _save(Models(loaders), save, sentences)

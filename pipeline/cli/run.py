@@ -14,16 +14,7 @@ from accord.pipeline.base.artefact import faults
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.names import FACTORS
 from accord.pipeline.base.tables import print_markdown, print_table
-from accord.pipeline.cli.console import (
-    FAILED,
-    Configuration,
-    Models,
-    Name,
-    Runs,
-    Seeds,
-    Set,
-    command,
-)
+from accord.pipeline.cli.console import FAILED, AtLeast1, Configuration, command, listed
 from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import SOURCES
@@ -36,69 +27,48 @@ if TYPE_CHECKING:
 @command
 def run(
     config: Configuration = "default",
-    set: Set = None,
-    models: Models = None,
-    name: Name = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="STAGE", help="Stop after this stage.")
-    ] = None,
-    force: Annotated[
-        list[str] | None,
-        typer.Option(metavar="STAGE", help="Run this stage even if it is done. Can be repeated."),
-    ] = None,
-    seeds: Seeds = 1,
-    runs: Runs = Path("runs"),
-    on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLACE",
-            help="Train several models at a time: in processes of this machine (pool), or on a "
-            "Ray cluster (ray). Default: one after the other.",
-        ),
-    ] = None,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Prepare a large text in this many shards, by processes or as --on says. The "
-            "result is the same; a run that was killed resumes with the finished shards.",
-        ),
-    ] = None,
-    at_once: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Most models or shards at a time; default: 4 processes, on Ray no limit.",
-        ),
-    ] = None,
-    cpus: Annotated[float, typer.Option(help="With --on ray: cores of each model.")] = 1,
-    gpus: Annotated[
-        float | None,
-        typer.Option(help="With --on ray: GPUs of each model, such as 0.25; default 1, if any."),
-    ] = None,
-    status: Annotated[
-        bool,
-        typer.Option(
-            "--status",
-            help="Run nothing: show whether each stage is done, stale or missing, and why.",
-        ),
-    ] = False,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            help="Run nothing: read every file of the run and name changed or damaged ones.",
-        ),
-    ] = False,
+    set: list[str] | None = None,
+    models: list[str] | None = None,
+    name: str | None = None,
+    until: str | None = None,
+    force: list[str] | None = None,
+    seeds: int = 1,
+    runs: Path = Path("runs"),
+    on: str | None = None,
+    shards: Annotated[int | None, AtLeast1] = None,
+    at_once: Annotated[int | None, AtLeast1] = None,
+    cpus: float = 1,
+    gpus: float | None = None,
+    status: bool = False,
+    verify: bool = False,
 ) -> None:
-    """Train the models of a configuration: run each stage that is not done, print results."""
+    """Train the models of a configuration: run each stage that is not done, print results.
+
+    Args:
+        models (MODEL,…): Take only these models of the configuration. Can be repeated.
+        name: Name of the run's folder, if not the configuration's own.
+        until (STAGE): Stop after this stage.
+        force (STAGE): Run this stage even if it is done. Can be repeated.
+        on (PLACE): Train several models at a time: in processes of this machine (pool), or on a Ray
+            cluster (ray). Default: one after the other.
+        shards: Prepare a large text in this many shards, by processes or as --on says. The result
+            is the same; a run that was killed resumes with the finished shards.
+        at_once: Most models or shards at a time; default: 4 processes, on Ray no limit.
+        cpus: With --on ray: cores of each model.
+        gpus: With --on ray: GPUs of each model, such as 0.25; default 1, if any.
+        status: Run nothing: show whether each stage is done, stale or missing, and why.
+        verify: Run nothing: read every file of the run and name changed or damaged ones.
+    """
     from accord.pipeline.config.configuration import load_config
 
+    chosen = [name for option in models or () for name in listed(option)]
+    if models and not chosen:
+        raise AccordError(f"--models: expected names of models, got {', '.join(models)!r}")
     if status:
-        _show_status(load_config(config, set or (), models or (), name), runs)
+        _show_status(load_config(config, set or (), chosen, name), runs)
         return
     if verify:
-        _verify(runs / load_config(config, set or (), models or (), name).name)
+        _verify(runs / load_config(config, set or (), chosen, name).name)
         return
     from accord.pipeline.run.pool import Shards
     from accord.pipeline.run.run import run as bring_up_to_date
@@ -107,7 +77,7 @@ def run(
     finished = bring_up_to_date(
         config,
         set=set or (),
-        models=models or (),
+        models=chosen,
         name=name,
         seeds=seeds,
         until=until,
@@ -162,12 +132,13 @@ def _verify(run: Path) -> None:
 
 @command
 def fetch(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Sources to download. Without any, all are listed."),
-    ] = None,
+    sources: Annotated[list[str] | None, typer.Argument()] = None,
 ) -> None:
-    """Download corpora and lexicons into the data folder and check their hashes."""
+    """Download corpora and lexicons into the data folder and check their hashes.
+
+    Args:
+        sources (NAME): Sources to download. Without any, all are listed.
+    """
     for source in sources or ():
         echo(fetching.fetch(source))
     if not sources:
@@ -177,18 +148,17 @@ def fetch(
 
 @command
 def config(
-    preset: Annotated[
-        str | None, typer.Argument(metavar="PRESET", help="Preset whose file is printed.")
-    ] = None,
-    stages: Annotated[
-        bool, typer.Option("--stages", help="Show what each stage does, reads and writes.")
-    ] = False,
-    schema: Annotated[
-        bool,
-        typer.Option("--schema", help="Print the JSON schema of a configuration, for editors."),
-    ] = False,
+    preset: Annotated[str | None, typer.Argument()] = None,
+    stages: bool = False,
+    schema: bool = False,
 ) -> None:
-    """Explain every key of a configuration, or print a preset to copy."""
+    """Explain every key of a configuration, or print a preset to copy.
+
+    Args:
+        preset (PRESET): Preset whose file is printed.
+        stages: Show what each stage does, reads and writes.
+        schema: Print the JSON schema of a configuration, for editors.
+    """
     if preset:
         echo(preset_text(preset), end="")
     elif stages:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,20 +17,10 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.registry import extension
 from accord.pipeline.ask.reader import Reader
-from accord.pipeline.ask.texts import Word, split_texts
+from accord.pipeline.ask.texts import Context, Word, split_texts
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.cli.console import command, is_path
-from accord.pipeline.cli.options import (
-    Condition,
-    Context,
-    Model,
-    Prime,
-    PrimeTune,
-    PrimeWeight,
-    RunOrNGrams,
-    conditioned,
-    load_model,
-)
+from accord.pipeline.cli.options import conditioned, load_model
 
 if TYPE_CHECKING:
     from accord.pipeline.ask.scorer import Scorer
@@ -99,45 +89,34 @@ class Total:
 
 @command
 def score(
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT|FILE", help="A text in quotes, a file, or - for standard input."
-        ),
-    ],
-    run: RunOrNGrams = None,
-    model: Model = None,
-    condition: Condition = None,
-    prime: Prime = None,
-    prime_weight: PrimeWeight = None,
-    prime_tune: PrimeTune = None,
-    context: Context = None,
-    dynamic: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RATE",
-            help="Dynamic evaluation: after each sentence the weights take a step on it, at this "
-            "learning rate. Such scores compare with each other alone. Needs torch.",
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Compare the perplexity with the right label of a sentence, with none and with a "
-            "wrong one. KIND is a kind of labels of the run; the text is then a split: test.",
-        ),
-    ] = None,
-    unit: Annotated[Unit, typer.Option(help="Unit of log p: nats or bits.")] = Unit.nats,
-    json: Annotated[
-        bool,
-        typer.Option("--json", help="Print a JSON object a sentence, and the sum to stderr."),
-    ] = False,
+    text: str,
+    run: Path | None = None,
+    model: str | None = None,
+    condition: list[str] | None = None,
+    prime: Path | None = None,
+    prime_weight: float | None = None,
+    prime_tune: Path | None = None,
+    context: Context | None = None,
+    dynamic: float | None = None,
+    labels: str | None = None,
+    unit: Unit = Unit.nats,
+    json: bool = False,
 ) -> None:
     """Score a text: log p of each word and sentence, perplexity, bits per character.
 
     A line may have several sentences; each ends with </s>. The lines of a file are one text up to
     a blank line, as in a corpus: with --context text they are read one after another.
+
+    Args:
+        text (TEXT|FILE): A text in quotes, a file, or - for standard input.
+        run (FOLDER|ID|FILE): Folder of a run or of an exported model, hf:OWNER/NAME on the Hugging
+            Face hub, or a file .arpa or .arpa.gz; by default the bundled model.
+        dynamic (RATE): Dynamic evaluation: after each sentence the weights take a step on it, at
+            this learning rate. Such scores compare with each other alone. Needs torch.
+        labels (KIND): Compare the perplexity with the right label of a sentence, with none and with
+            a wrong one. KIND is a kind of labels of the run; the text is then a split: test.
+        unit: Unit of log p: nats or bits.
+        json: Print a JSON object a sentence, and the sum to stderr.
     """
     if labels:
         _print_perplexities(load_model(run, model), labels, text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.errors import AccordError, NotFoundError
+from accord.pipeline.ask.texts import Context
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import (
     TABLES,
@@ -20,19 +21,7 @@ from accord.pipeline.base.tables import (
     write_table,
 )
 from accord.pipeline.cli.console import command, is_path, listed, make_room
-from accord.pipeline.cli.options import (
-    Beginning,
-    Condition,
-    Context,
-    Model,
-    Prime,
-    PrimeTune,
-    PrimeWeight,
-    TrainedRun,
-    conditioned,
-    expect_words,
-    load_model,
-)
+from accord.pipeline.cli.options import conditioned, expect_words, load_model
 from accord.pipeline.model import find as resolve
 
 if TYPE_CHECKING:
@@ -42,30 +31,6 @@ if TYPE_CHECKING:
     from accord.pipeline.ask.scorer import Scorer
 
 
-Models = Annotated[
-    str | None,
-    typer.Option(
-        help="Several models beside each other, separated by commas: names of models of the run, "
-        "RUN/MODEL, folders of exported models, or `french`, the bundled model."
-    ),
-]
-To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv, .parquet or .xlsx.")]
-Spreadsheet = Annotated[
-    bool,
-    typer.Option(
-        "--spreadsheet",
-        help="Put an apostrophe before cells that begin with = + - or @, which a spreadsheet would "
-        "compute.",
-    ),
-]
-Plot = Annotated[Path | None, typer.Option(help="Draw a figure: .png or .svg.")]
-DropSpelled = Annotated[
-    bool,
-    typer.Option(
-        "--drop-spelled",
-        help="Leave out what the character model spelled: words, and regions or items with any.",
-    ),
-]
 DRAWN = (".png", ".svg")
 CONDITION = "condition"
 
@@ -86,80 +51,30 @@ class Per(StrEnum):
 
 @command
 def surprisal(
-    table: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="TABLE",
-            help="CSV, TSV, Parquet or Excel (.xlsx) with a column of sentences, or lines of text. "
-            "With --cite, a table that this command wrote.",
-            show_default=False,
-        ),
-    ] = None,
-    column: Annotated[str, typer.Option(help="The column of sentences.")] = "sentence",
-    regions: Annotated[
-        str | None,
-        typer.Option(
-            help="A column with names of regions, for the parts between the bars of a sentence, "
-            "'Le chien | du voisin | aboie.', or for the words between its spaces."
-        ),
-    ] = None,
-    expect: Annotated[
-        str | None,
-        typer.Option(help="Add the probability of features before the word: Number,pos=NOUN."),
-    ] = None,
-    context: Context = None,
-    keep_context: Annotated[
-        bool,
-        typer.Option("--keep-context", help="Also write the words of the column 'context'."),
-    ] = False,
-    run: TrainedRun = None,
-    model: Model = None,
-    models: Models = None,
-    condition: Condition = None,
-    prime: Prime = None,
-    prime_weight: PrimeWeight = None,
-    prime_tune: PrimeTune = None,
-    to: To = None,
-    spreadsheet: Spreadsheet = False,
-    plot: Plot = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="The column of conditions, for --plot and --expects; two columns with a comma "
-            "between them make conditions such as bad_far.",
-            show_default=CONDITION,
-        ),
-    ] = None,
-    item: Annotated[
-        str, typer.Option(help="The column of items, for intervals within items and --expects.")
-    ] = "item",
-    punctuation: Annotated[
-        Punctuation,
-        typer.Option(help="With `joined`, marks count with the word that they stand by."),
-    ] = Punctuation.separate,
-    skip_empty: Annotated[
-        bool, typer.Option("--skip-empty", help="Leave out rows without a sentence, and name them.")
-    ] = False,
-    drop_spelled: DropSpelled = False,
-    per: Annotated[
-        Per, typer.Option(help="With `region`, also write a row per region: NAME.regions.csv.")
-    ] = Per.word,
-    expects: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMULA",
-            help="Prediction over conditions and regions, such as 'bad.verb > good.verb'; the "
-            "command prints for how many items it holds. Can be repeated.",
-        ),
-    ] = None,
-    cite: Annotated[
-        bool,
-        typer.Option(
-            "--cite",
-            help="Print sentences for the Methods section of a paper, and BibTeX: of the model, or "
-            "of the table that it made.",
-        ),
-    ] = False,
+    table: Annotated[Path | None, typer.Argument()] = None,
+    column: str = "sentence",
+    regions: str | None = None,
+    expect: str | None = None,
+    context: Context | None = None,
+    keep_context: bool = False,
+    run: Path | None = None,
+    model: str | None = None,
+    models: str | None = None,
+    condition: list[str] | None = None,
+    prime: Path | None = None,
+    prime_weight: float | None = None,
+    prime_tune: Path | None = None,
+    to: Path | None = None,
+    spreadsheet: bool = False,
+    plot: Path | None = None,
+    by: Annotated[str | None, typer.Option(show_default=CONDITION)] = None,
+    item: str = "item",
+    punctuation: Punctuation = Punctuation.separate,
+    skip_empty: bool = False,
+    drop_spelled: bool = False,
+    per: Per = Per.word,
+    expects: list[str] | None = None,
+    cite: bool = False,
 ) -> None:
     """Turn a table of sentences into a table of words with their surprisal in bits.
 
@@ -170,6 +85,25 @@ def surprisal(
     A row is a text of one or several sentences. It is read after the sentences of its column
     'context', if the table has one; the words of these are left out unless --keep-context is given.
     Rows know nothing of each other.
+
+    Args:
+        table (TABLE): CSV, TSV, Parquet or Excel (.xlsx) with a column of sentences, or lines of
+            text. With --cite, a table that this command wrote.
+        column: The column of sentences.
+        regions: A column with names of regions, for the parts between the bars of a sentence,
+            'Le chien | du voisin | aboie.', or for the words between its spaces.
+        expect: Add the probability of features before the word: Number,pos=NOUN.
+        keep_context: Also write the words of the column 'context'.
+        by: The column of conditions, for --plot and --expects; two columns with a comma between
+            them make conditions such as bad_far.
+        item: The column of items, for intervals within items and --expects.
+        punctuation: With `joined`, marks count with the word that they stand by.
+        skip_empty: Leave out rows without a sentence, and name them.
+        per: With `region`, also write a row per region: NAME.regions.csv.
+        expects (FORMULA): Prediction over conditions and regions, such as 'bad.verb > good.verb';
+            the command prints for how many items it holds. Can be repeated.
+        cite: Print sentences for the Methods section of a paper, and BibTeX: of the model, or of
+            the table that it made.
     """
     from accord.pipeline.ask import regions as measured
     from accord.pipeline.ask.provenance import check_sidecar, citation, write_sidecar
@@ -183,7 +117,6 @@ def surprisal(
         without_empty,
     )
     from accord.pipeline.ask.texts import CONTEXT
-    from accord.pipeline.ask.texts import Context as Conditioning
     from accord.pipeline.data.user_tables import read_table
 
     if cite:
@@ -245,7 +178,7 @@ def surprisal(
             "predictions": measured.records(predictions),
         }
         # A column of contexts is read by default, whatever the model was trained for.
-        read_in = context or (Conditioning.text if CONTEXT in stimuli else None)
+        read_in = context or (Context.text if CONTEXT in stimuli else None)
         echo(f"where it comes from: {write_sidecar(to, scorers, table, columns, about, read_in)}")
     elif per_region:
         echo(csv(of_regions, spreadsheet=spreadsheet), end="")
@@ -347,22 +280,23 @@ def _write_further(
 
 @command
 def expect(
-    text: Beginning,
-    features: Annotated[
-        str, typer.Option(help="Features of the lexicon, pos, or one value: Number=Plur.")
-    ] = "Number,Gender,pos",
-    run: TrainedRun = None,
-    model: Model = None,
-    models: Models = None,
-    condition: Condition = None,
-    context: Context = None,
-    to: To = None,
-    spreadsheet: Spreadsheet = False,
-    plot: Plot = None,
+    text: str,
+    features: str = "Number,Gender,pos",
+    run: Path | None = None,
+    model: str | None = None,
+    models: str | None = None,
+    condition: list[str] | None = None,
+    context: Context | None = None,
+    to: Path | None = None,
+    spreadsheet: bool = False,
+    plot: Path | None = None,
 ) -> None:
     """Show the probability of each gender, number or part of speech before every word.
 
     Over the values of a feature, 'none' among them, they sum to one.
+
+    Args:
+        features: Features of the lexicon, pos, or one value: Number=Plur.
     """
     from accord.pipeline.ask.reader import expect as measure
 
@@ -383,47 +317,33 @@ def expect(
 
 @command
 def norms(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help="A CSV, TSV or Parquet table with an item and a measure in each row; or "
-            "flp-words, flp-pseudowords, megalex-visual, megalex-auditory, chronolex.",
-        ),
-    ],
-    item: Annotated[
-        str | None, typer.Option(help="The column of words; `item` by default.")
-    ] = None,
-    measure: Annotated[
-        str | None, typer.Option(help="The column of what was measured: a time, a rating.")
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that names the text of each word. Words are then read in their "
-            "texts, in the order of the rows, and the previous word counts too."
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN,…",
-            help="Columns of the table that are factors of both regressions, crossed: two columns "
-            "for a 2 × 2 design.",
-        ),
-    ] = None,
-    run: TrainedRun = None,
-    model: Model = None,
-    models: Models = None,
-    drop_spelled: DropSpelled = False,
-    to: To = None,
-    plot: Plot = None,
+    source: str,
+    item: str | None = None,
+    measure: str | None = None,
+    text: str | None = None,
+    by: str | None = None,
+    run: Path | None = None,
+    model: str | None = None,
+    models: str | None = None,
+    drop_spelled: bool = False,
+    to: Path | None = None,
+    plot: Path | None = None,
 ) -> None:
     """Hold models against people: what surprisal explains beyond length and frequency.
 
     Two regressions are fitted, with and without surprisal. The table shows how much likelier
     surprisal makes the measures (ΔLogLik), on all items and on items that were held out. --to
     writes the items with their predictors, --plot draws the partial effect of surprisal.
+
+    Args:
+        source (TABLE): A CSV, TSV or Parquet table with an item and a measure in each row; or
+            flp-words, flp-pseudowords, megalex-visual, megalex-auditory, chronolex.
+        item: The column of words; `item` by default.
+        measure: The column of what was measured: a time, a rating.
+        text: The column that names the text of each word. Words are then read in their texts, in
+            the order of the rows, and the previous word counts too.
+        by (COLUMN,…): Columns of the table that are factors of both regressions, crossed: two
+            columns for a 2 × 2 design.
     """
     from accord.pipeline.study.norms import norms as hold
 
