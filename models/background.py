@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.data import END, Sentences, preceding
+from accord.models.data import Sentences
 from accord.models.gpu.kernels import rows_of
 from accord.models.ngrams import (
+    Backoff,
     History,
     Level,
     NGramTables,
@@ -139,10 +140,7 @@ class Uniform(Unigram):
         super().__init__(features, np.ones(features.vocabulary_size))
 
 
-WORDS_AT_ONCE = 1 << 20  # scored together
-
-
-class NGrams(nn.Module):
+class NGrams(nn.Module, Backoff):
     """Tables for contexts of 0, 1, 2… words, in torch.
 
     The tables may hold several models. Each has its own root, a node of the empty context.
@@ -159,7 +157,7 @@ class NGrams(nn.Module):
                 tensor = torch.from_numpy(np.ascontiguousarray(array))
                 self.register_buffer(f"{name}_{number}", tensor, persistent=False)
 
-    @property
+    @property  # type: ignore[override]  # made of buffers, which move to a GPU
     def tables(self) -> list[Table[Tensor]]:
         """Return the tables by the length of their contexts."""
         return [
@@ -174,12 +172,7 @@ class NGrams(nn.Module):
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """Return log p of every word of every sentence in order, END included, in nats."""
-        device = self.p_0.device
-        context = torch.from_numpy(preceding(sentences, self.order - 1, END)).to(device)
-        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(device)
-        parts = zip(words.split(WORDS_AT_ONCE), context.split(WORDS_AT_ONCE), strict=True)
-        log_p = [self.p(self.nodes(part), word).log() for word, part in parts]
-        return torch.cat(log_p).cpu().numpy()
+        return self.numpy().score(sentences)
 
     def distributions(self, nodes: Sequence[Tensor], dtype: torch.dtype = torch.float32) -> Tensor:
         """Return p of every word after each context, given by its nodes: (N × V)."""
@@ -194,30 +187,6 @@ class NGrams(nn.Module):
             for row, (start, end) in enumerate(bounds.T.tolist()):
                 listed = (table.p[start:end] * scale[row]).to(dtype)
                 p[row].scatter_(0, table.keys[start:end] - first[row], listed)
-        return p
-
-    def nodes(self, context: Tensor, root: Tensor | None = None) -> list[Tensor]:
-        """Return the node of each context's last 0, 1, 2… words, −1 where they are not listed.
-
-        Negative numbers stand for no word. The sentence start ends a context: no listed context
-        goes beyond it.
-        """
-        nodes = [context.new_zeros(len(context)) if root is None else root]
-        for length, table in enumerate(self.tables[1:], start=1):
-            oldest = context[:, -length] if length <= context.shape[1] else context.new_tensor(-1)
-            nodes.append(_find(table.contexts, nodes[-1], oldest, self.words))
-        return nodes
-
-    def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
-        """Return p(w | h) of words, each with its context, given by the nodes of its suffixes.
-
-        Nodes (N × 1) are those of all words of a row (N × M).
-        """
-        p = self.p_0[nodes[0] * self.words + words]
-        for table, node in zip(self.tables[1:], nodes[1:], strict=False):
-            place = _find(table.keys, node, words, self.words)
-            backoff = torch.where(node >= 0, table.backoff[node], 1)
-            p = torch.where(place >= 0, table.p[place], backoff * p)
         return p
 
     def scales(self, nodes: Sequence[Tensor]) -> list[Tensor]:
@@ -236,18 +205,6 @@ class NGrams(nn.Module):
             node = table.contexts[node] // self.words
             chain.insert(0, node)
         return chain
-
-
-def _find(keys: Tensor, node: Tensor, word: Tensor, words: int) -> Tensor:
-    """Return the place of each pair among sorted keys; −1 if it is missing or has a negative part.
-
-    A model may have no contexts of some length, hence no keys.
-    """
-    wanted = node * words + word
-    if not len(keys):
-        return torch.full_like(wanted, -1)
-    place = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
-    return torch.where((keys[place] == wanted) & (node >= 0) & (word >= 0), place, -1)
 
 
 def stacked(models: Sequence[NGramTables]) -> NGrams:

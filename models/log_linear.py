@@ -14,13 +14,7 @@ from accord.models.background import Background, Unigram
 from accord.models.common.checks import check_words
 from accord.models.common.registry import about
 from accord.models.encoder import FeatureEmbedding, FeatureProduct, tied_weight
-from accord.models.gpu.kernels import (
-    Concurrent,
-    join_bias,
-    log_softmax_at,
-    split_bias,
-    times_rows,
-)
+from accord.models.gpu.kernels import Concurrent, join_bias, log_softmax_at, split_bias, times_rows
 from accord.models.phi import Features
 
 
@@ -379,8 +373,5 @@ def log_linear(
 ) -> LogLinear:
     """A sum over the features of a word, with weights that the network chooses at every step."""
     return output.log_linear(
-        LogLinear,
-        background_gate=background_gate,
-        temperature=temperature,
-        calibration=calibration,
+        LogLinear, background_gate=background_gate, temperature=temperature, calibration=calibration
     )

@@ -14,9 +14,10 @@ them only: a *history* returns it, as columns of numbers below that of the words
 h′ is h without its oldest word. All words are listed after the empty context.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -184,7 +185,56 @@ def discounts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], estimates)) if is_valid else fallback
 
 
-class NGramTables:
+def library(array: Any) -> Any:
+    """Return numpy or torch, whose array it is."""
+    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
+
+
+def find(keys: Any, node: Any, word: Any, words: int) -> Any:
+    """Return the place of each pair among sorted keys; −1 if it is missing or has a negative part.
+
+    A model may have no contexts of some length, hence no keys.
+    """
+    wanted, arrays = pack(node, word, words), library(keys)
+    if not len(keys):
+        return arrays.full_like(wanted, -1)
+    place = arrays.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return arrays.where((keys[place] == wanted) & (node >= 0) & (word >= 0), place, -1)
+
+
+class Backoff:
+    """Queries of an n-gram model, whose tables are in numpy or in torch."""
+
+    tables: Any
+    words: int
+
+    def nodes(self, context: Any, root: Any = None) -> list[Any]:
+        """Return the node of each context's last 0, 1, 2… words, −1 where they are not listed.
+
+        Negative numbers stand for no word. The sentence start ends a context: no listed context
+        goes beyond it.
+        """
+        zeros = context[:, :0].sum(1)
+        nodes = [zeros if root is None else root]
+        for length, table in enumerate(self.tables[1:], start=1):
+            oldest = context[:, -length] if length <= context.shape[1] else zeros + NOTHING
+            nodes.append(find(table.contexts, nodes[-1], oldest, self.words))
+        return nodes
+
+    def p(self, nodes: Sequence[Any], words: Any) -> Any:
+        """Return p(w | h) of words, each with its context, given by the nodes of its suffixes.
+
+        Nodes (N × 1) are those of all words of a row (N × M).
+        """
+        p, where = self.tables[0].p[nodes[0] * self.words + words], library(words).where
+        for table, node in zip(self.tables[1:], nodes[1:], strict=False):
+            place = find(table.keys, node, words, self.words)
+            backoff = where(node >= 0, table.backoff[node], 1)
+            p = where(place >= 0, table.p[place], backoff * p)
+        return p
+
+
+class NGramTables(Backoff):
     """An n-gram model in numpy; `NGrams` is the same in torch."""
 
     def __init__(self, tables: Tables, words: int):
@@ -192,14 +242,8 @@ class NGramTables:
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """Return log p of every word of every sentence in order, END included, in nats."""
-        words = sentences.ids.astype(np.int64)
         nodes = self.nodes(preceding(sentences, self.order - 1, END))
-        p = self.tables[0].p[words]
-        for table, node in zip(self.tables[1:], nodes[1:], strict=True):
-            place = find(table.keys, node, words, self.words)
-            backoff = np.where(node >= 0, table.backoff[node], 1)
-            p = np.where(place >= 0, table.p[place], backoff * p)
-        return np.log(p)
+        return np.log(self.p(nodes, sentences.ids.astype(np.int64)))
 
     def distributions(self, nodes: Sequence[np.ndarray]) -> np.ndarray:
         """Return p of every word after each context, given by its nodes: (N × V)."""
@@ -211,19 +255,6 @@ class NGramTables:
                 p[row] *= table.backoff[of_level[row]]
                 p[row, table.keys[start:end] - first] = table.p[start:end]
         return p
-
-    def nodes(self, context: np.ndarray) -> list[np.ndarray]:
-        """Return the node of each context's last 0, 1, 2… words, −1 where they are not listed.
-
-        Negative numbers stand for no word. The sentence start ends a context: no listed context
-        goes beyond it.
-        """
-        no_word = np.full(len(context), NOTHING)
-        nodes = [np.zeros(len(context), np.int64)]
-        for length, table in enumerate(self.tables[1:], start=1):
-            oldest = context[:, -length] if length <= context.shape[1] else no_word
-            nodes.append(find(table.contexts, nodes[-1], oldest, self.words))
-        return nodes
 
     def context_words(self) -> list[np.ndarray]:
         """Return the words of each node's context, the oldest first: (nodes × length) by length."""
@@ -253,18 +284,6 @@ class NGramTables:
                 )
             )
         return NGramTables(tables, self.words)
-
-
-def find(keys: np.ndarray, node: np.ndarray, word: np.ndarray, words: int) -> np.ndarray:
-    """Return the place of each pair among sorted keys; −1 if it is missing or has a negative part.
-
-    A model may have no contexts of some length, hence no keys.
-    """
-    if not len(keys):
-        return np.full(np.broadcast(node, word).shape, -1)
-    wanted = pack(node, word, words)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where((keys[place] == wanted) & (node >= 0) & (word >= 0), place, -1)
 
 
 def discount(counts: np.ndarray) -> float:

@@ -29,10 +29,7 @@ ENCODERS = Registry(
 INPUTS = Registry(
     "input",
     "accord.inputs",
-    {
-        "features": "accord.models.encoder:features",
-        "words": "accord.models.encoder:words",
-    },
+    {"features": "accord.models.encoder:features", "words": "accord.models.encoder:words"},
 )
 
 # Labels of a sentence as part of K.
@@ -73,40 +70,20 @@ BACKGROUNDS = Registry(
 
 # From counts of n-grams and a base distribution to `NGrams`.
 SMOOTHINGS = Registry(
-    "smoothing",
-    "accord.smoothings",
-    {
-        "kneser-ney": "accord.models.background:kneser_ney",
-    },
+    "smoothing", "accord.smoothings", {"kneser-ney": "accord.models.background:kneser_ney"}
 )
 
 # Histories of n-grams: functions from a `HistoryContext` to a background.
-HISTORIES = Registry(
-    "history",
-    "accord.histories",
-    {
-        "words": "accord.models.background:words",
-    },
-)
+HISTORIES = Registry("history", "accord.histories", {"words": "accord.models.background:words"})
 
 # Before a training: functions of the model, the training and a folder, which may return the
 # text that the training reads.
 PHASES = Registry(
-    "phase",
-    "accord.phases",
-    {
-        "pretraining": "accord.pipeline.stages.train:pretrain",
-    },
+    "phase", "accord.phases", {"pretraining": "accord.pipeline.stages.train:pretrain"}
 )
 
 # Functions of a model, its texts, a seed and a function that prints a line.
-SOLVERS = Registry(
-    "solver",
-    "accord.solvers",
-    {
-        "gradient": "accord.models.train:Trainer",
-    },
-)
+SOLVERS = Registry("solver", "accord.solvers", {"gradient": "accord.models.train:Trainer"})
 
 # Functions of a model, further weights, a learning rate and a weight decay.
 OPTIMISERS = Registry(

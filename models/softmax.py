@@ -167,9 +167,7 @@ def softmax(output: OutputContext) -> SignatureOutput:
 
 
 def self_normalised(
-    output: OutputContext,
-    *,
-    penalty: Annotated[float, Range(ge=0), "on the square of log Z"] = 0.1,
+    output: OutputContext, *, penalty: Annotated[float, Range(ge=0), "on the square of log Z"] = 0.1
 ) -> SignatureOutput:
     """A softmax that is trained to have Z near 1; its probabilities are normalised."""
     mass = signature_mass(output)

@@ -35,6 +35,7 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.common.schema import (
     JSON_TYPES,
+    LIMITS,
     NAMES,
     Range,
     check_keys,
@@ -55,12 +56,19 @@ Choice = str | dict
 Named = TypeVar("Named")
 LISTING = "parts.json"  # descriptions of the parts of a package, group by group
 OWN = Path(__file__).parents[1]  # the folder with those of Accord's own tables
+WEIGHT = Annotated[float, Range(ge=0)]
 
 
 def imported(place: str) -> Any:
     """Return the object at `module:attribute`, imported when it is needed."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def parted(choice: Choice) -> tuple[str, dict[str, Any]]:
+    """Return the name of a part, and its settings."""
+    settings = {"kind": choice} if isinstance(choice, str) else dict(choice)
+    return settings.pop("kind"), settings
 
 
 # A part in a file of the user's own. A file is code, so it is loaded only if a configuration of
@@ -148,7 +156,7 @@ def about(**facts: Any) -> Callable[[Named], Named]:
     return decorate
 
 
-def described(part: Any, about: Mapping[str, Any] | None = None) -> Part:
+def described(part: Any) -> Part:
     """Describe a class or function by its docstring and its keyword-only parameters."""
     settings = {}
     for name, parameter in inspect.signature(part, eval_str=True).parameters.items():
@@ -163,14 +171,12 @@ def described(part: Any, about: Mapping[str, Any] | None = None) -> Part:
     file = inspect.getsourcefile(part)
     if file is None:
         raise AccordError("it has no source file")
-    return Part(text, settings, {**getattr(part, "about", {}), **(about or {})}, Path(file))
+    return Part(text, settings, getattr(part, "about", {}), Path(file))
 
 
 def _can_be_listed(hint: Any) -> bool:
-    hint = plain(hint)
-    if get_origin(hint) in (Union, UnionType):
-        return {*get_args(hint)} <= {*NAMES}
-    return hint in NAMES or get_origin(hint) is Literal
+    kinds = get_args(plain(hint)) if isinstance(plain(hint), UnionType) else [plain(hint)]
+    return all(kind in NAMES or get_origin(kind) is Literal for kind in kinds)
 
 
 class Registry(Mapping[str, Any]):
@@ -204,6 +210,15 @@ class Registry(Mapping[str, Any]):
 
         return decorate
 
+    def _all_registered(self) -> dict[str, tuple[Any, dict[str, Any]]]:
+        for module in self._modules:
+            import_module(module)
+        return self._registered
+
+    def _points(self) -> "dict[str, EntryPoint]":
+        """Return the entry points of other packages by name."""
+        return {point.name: point for point in _installed(_places()).select(group=self.group)}
+
     def __getitem__(self, name: str) -> Any:
         if file := OF_FILE.fullmatch(name):
             return _of_file(Path(file[1]), file[2])
@@ -211,48 +226,57 @@ class Registry(Mapping[str, Any]):
             return imported(self.table[name])
         if name in (registered := self._all_registered()):
             return registered[name][0]
-        if point := self._point(name):
-            return self._loaded(point)
-        raise KeyError(name)
+        point = self._points()[name]
+        try:
+            return point.load()
+        except Exception as error:  # a stranger's code may fail in any way
+            raise AccordError(
+                f"{self.kind} '{name}' of {point.dist.name if point.dist else point.value} "
+                f"cannot be loaded: {type(error).__name__}: {error}"
+            ) from None
 
     def __iter__(self) -> Iterator[str]:
-        points = (point.name for point in _installed(_places()).select(group=self.group))
-        return iter(dict.fromkeys([*self.table, *self._all_registered(), *points]))
+        return iter(dict.fromkeys([*self.table, *self._all_registered(), *self._points()]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
         of_file = isinstance(name, str) and OF_FILE.fullmatch(name)
-        return bool(of_file) or name in self.table or any(name == known for known in self)
+        return bool(of_file) or name in self.table or name in [*self]
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Return the names of Accord's own parts."""
+        parts = self._all_registered().items()
+        return (*self.table, *(n for n, (part, _) in parts if part.__module__ in self._modules))
 
     def place(self, name: str) -> str:
         """Return the `module:attribute` of a part of a table or an entry point."""
-        point = None if name in self.table else self._point(name)
-        return point.value if point else self.table[name]
+        return self.table.get(name) or self._points()[name].value
 
     def part(self, name: str) -> Part:
         """Return the description of a part, from a listing or from the part itself."""
-        if name in self.table and (entry := self._listed(OWN, name)):
-            return _restored(entry)
         is_here = name in self.table or name in self._all_registered()
-        point = None if is_here else self._point(name)
-        if point and (entry := self._listed(_package(point.module), name)):
-            spec = find_spec(point.module)
-            return replace(_restored(entry), file=Path(spec.origin or "") if spec else None)
+        point = None if is_here else self._points().get(name)
+        folder = OWN if name in self.table else _package(point.module) if point else None
+        if entry := _listing(folder).get(self.group, {}).get(name):
+            settings = {key: _setting(schema) for key, schema in entry["settings"].items()}
+            spec = find_spec(point.module) if point else None
+            file = Path(spec.origin or "") if spec else None
+            return Part(entry["meaning"], settings, entry["about"], file)
         part = self[name]
-        _, about = self._registered.get(name, (part, {}))
         try:
-            description = described(part, about)
+            description = described(part)
         except (TypeError, ValueError, NameError, AttributeError) as error:
             raise AccordError(
                 f"{self.kind} '{name}': expected a class or function of a file, found "
                 f"{short(part)} ({error})"
             ) from None
-        return replace(description, file=None) if name in self.own else description
-
-    def _listed(self, folder: Path | None, name: str) -> dict[str, Any] | None:
-        return _listing(folder).get(self.group, {}).get(name)
+        facts = {**description.about, **self._registered.get(name, (part, {}))[1]}
+        return replace(
+            description, about=facts, file=None if name in self.own else description.file
+        )
 
     def parts(self, on_fault: Callable[[ValueError], None] = lambda fault: None) -> dict[str, Part]:
         """Return all parts by name, without those of other packages that cannot be loaded."""
@@ -278,10 +302,9 @@ class Registry(Mapping[str, Any]):
             known = self.part(kind).settings
         except AccordError as error:
             raise AccordError(f"{where}: {error}") from None
-        where = f"{where}: {kind}"
-        check_keys(settings, known, where, "setting")
+        check_keys(settings, known, f"{where}: {kind}", "setting")
         full = {
-            name: checked(hint, settings.get(name, default), f"{where}.{name}")
+            name: checked(hint, settings.get(name, default), f"{where}: {kind}.{name}")
             for name, (hint, default) in known.items()
         }
         return {"kind": kind, **full} if full else kind
@@ -303,11 +326,7 @@ class Registry(Mapping[str, Any]):
         """Return the files that the settings of a choice name."""
         kind, settings = parted(choice)
         known = self.part(kind).settings
-        return [
-            name
-            for key, name in settings.items()
-            if name is not None and FILE in extras(known[key].hint)
-        ]
+        return [name for key, name in settings.items() if name and FILE in extras(known[key].hint)]
 
     def json_schema(self) -> dict[str, Any]:
         """Describe how a part is chosen: by its name, or with its settings."""
@@ -315,39 +334,12 @@ class Registry(Mapping[str, Any]):
             {
                 "type": "object",
                 "description": part.meaning,
-                "properties": {"kind": {"const": name}, **_stored(part)["settings"]},
+                "properties": {"kind": {"const": name}, **_settings(part)},
                 "additionalProperties": False,
             }
             for name, part in self.parts().items()
         ]
         return {"anyOf": [{"enum": [*self]}, *chosen]}
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """Return the names of Accord's own parts."""
-        parts = self._all_registered().items()
-        return (*self.table, *(n for n, (part, _) in parts if part.__module__ in self._modules))
-
-    def _all_registered(self) -> dict[str, tuple[Any, dict[str, Any]]]:
-        for module in self._modules:
-            import_module(module)
-        return self._registered
-
-    def _point(self, name: str) -> "EntryPoint | None":
-        points = _installed(_places()).select(group=self.group)
-        return next((point for point in points if point.name == name), None)
-
-    def _loaded(self, point: "EntryPoint") -> Any:
-        try:
-            return point.load()
-        except Exception as error:  # a stranger's code may fail in any way
-            raise AccordError(
-                f"{self.kind} '{point.name}' of {point.dist.name if point.dist else point.value} "
-                f"cannot be loaded: {type(error).__name__}: {error}"
-            ) from None
-
-
-WEIGHT = Annotated[float, Range(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -367,26 +359,22 @@ class Several:
                     chosen[name] = weight
             else:
                 settings = checked(dict | None, settings, f"{where}.{name}") or {}
-                choice = self.registry.choose({**settings, "kind": name}, where)
-                chosen[name] = parted(choice)[1]
+                chosen[name] = parted(self.registry.choose({**settings, "kind": name}, where))[1]
         known = self.registry.own if {*chosen} <= {*self.registry.own} else self.registry
         return {name: chosen[name] for name in known if name in chosen}
 
     def choices(self, value: Mapping[str, Any]) -> list[Choice]:
         """Return the chosen parts of a field."""
-        return [
-            name if self.weighed else {"kind": name, **settings} for name, settings in value.items()
-        ]
+        return [name if self.weighed else {"kind": name, **value[name]} for name in value]
 
     def json_schema(self) -> dict[str, Any]:
         """Describe the mapping: a weight or the settings for each name."""
-        if self.weighed:
-            properties = {name: json_schema(WEIGHT) for name in self.registry}
-        else:
-            properties = {
-                name: {"type": "object", "properties": _stored(part)["settings"]}
-                for name, part in self.registry.parts().items()
-            }
+        properties = {
+            name: json_schema(WEIGHT)
+            if self.weighed
+            else {"type": "object", "properties": _settings(part)}
+            for name, part in self.registry.parts().items()
+        }
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -410,17 +398,22 @@ def _listing(folder: Path | None) -> dict[str, dict[str, Any]]:
 
 def listing(package: str) -> dict[str, dict[str, Any]]:
     """Import all parts of a package and describe them, group by group."""
-    parts: dict[str, dict[str, Any]] = {}
-    if package == "accord.models":
-        for group, registry in [*Registry.of_group.items()]:
-            for name in registry.table:
-                parts.setdefault(group, {})[name] = _stored(described(registry[name]))
+    own = [*Registry.of_group.values()] if package == "accord.models" else []
+    parts = [(registry.group, name, registry[name]) for registry in own for name in registry.table]
     installed = _installed(_places())
     for group in sorted(name for name in installed.groups if name.startswith("accord.")):
         for point in installed.select(group=group):
             if point.module.rpartition(".")[0] == package:
-                parts.setdefault(group, {})[point.name] = _stored(described(point.load()))
-    return parts
+                parts.append((group, point.name, point.load()))
+    found: dict[str, dict[str, Any]] = {}
+    for group, name, part in parts:
+        description = described(part)
+        found.setdefault(group, {})[name] = {
+            "meaning": description.meaning,
+            "settings": _settings(description),
+            "about": dict(description.about),
+        }
+    return found
 
 
 def write_listing(package: str) -> None:
@@ -430,73 +423,50 @@ def write_listing(package: str) -> None:
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _stored(part: Part) -> dict[str, Any]:
-    """Describe a part in JSON; a setting that chooses a part names the registry."""
-    settings = {}
+def _settings(part: Part) -> dict[str, Any]:
+    """Describe settings in JSON schema; one that chooses a part names the registry."""
+    settings: dict[str, Any] = {}
     for name, (hint, default) in part.settings.items():
         registry = next((extra for extra in extras(hint) if isinstance(extra, Registry)), None)
-        schema = json_schema(hint) if registry is None else {"description": meaning(hint)}
-        settings[name] = schema | {"default": default}
-        if registry is not None:
-            settings[name]["parts"] = [registry.kind, registry.group]
-    return {"meaning": part.meaning, "settings": settings, "about": dict(part.about)}
-
-
-_BY_JSON = {name: kind for kind, name in JSON_TYPES.items()}
-_LIMITS = {"minimum": "ge", "exclusiveMinimum": "gt", "maximum": "le", "exclusiveMaximum": "lt"}
-
-
-def _restored(entry: Mapping[str, Any]) -> Part:
-    """Return the description that a listing holds."""
-    settings = {name: _setting(schema) for name, schema in entry["settings"].items()}
-    return Part(entry["meaning"], settings, entry["about"])
+        if registry is None:
+            settings[name] = json_schema(hint) | {"default": default}
+        else:
+            group = [registry.kind, registry.group]
+            settings[name] = {"description": meaning(hint), "default": default, "parts": group}
+    return settings
 
 
 def _setting(schema: Mapping[str, Any]) -> Setting:
     """Return the setting that JSON schema describes."""
-    kind: Any
+    kind: Any = Choice
     notes: list[Any] = [schema.get("description", "")]
     if "parts" in schema:
         name, group = schema["parts"]
-        kind = Choice
         notes.append(Registry.of_group.get(group) or Registry(name, group))
     elif "enum" in schema:
         kind = Literal[tuple(schema["enum"])]
     else:
         names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        kind = Union[tuple(_BY_JSON[name] for name in names)]  # noqa: UP007  # of a list
-    if limits := {_LIMITS[key]: schema[key] for key in _LIMITS if key in schema}:
+        kinds = tuple(kind for kind, name in JSON_TYPES.items() if name in names)
+        kind = Union[kinds]  # noqa: UP007  # of a list
+    if limits := {name: schema[key] for name, key in LIMITS.items() if key in schema}:
         notes.append(Range(**limits))
     if "format" in schema:
         notes.append(Format(schema["format"]))
     return Setting(Annotated[kind, *notes], schema["default"])
 
 
-def _places() -> tuple[tuple[str, int], ...]:
+def _places() -> tuple[tuple[str, float], ...]:
     """Return the folders that are searched for packages, and when each last changed."""
-    return tuple((place, _changed(place)) for place in sys.path)
-
-
-def _changed(place: str) -> int:
-    try:
-        return Path(place).stat().st_mtime_ns
-    except OSError:  # many a place is not there
-        return 0
+    return tuple((str(path), path.stat().st_mtime) for path in map(Path, sys.path) if path.exists())
 
 
 @lru_cache(maxsize=1)
-def _installed(places: tuple[tuple[str, int], ...]) -> Any:
+def _installed(places: tuple[tuple[str, float], ...]) -> Any:
     """Return the entry points of all packages there; they are needed often, and read once."""
     from importlib.metadata import entry_points  # here, as to know Accord's own needs none
 
     return entry_points()
-
-
-def parted(choice: Choice) -> tuple[str, dict[str, Any]]:
-    """Return the name of a part, and its settings."""
-    if isinstance(choice, str):
-        return choice, {}
-    return choice["kind"], {name: value for name, value in choice.items() if name != "kind"}
 
 
 def _parts_chosen(params: type) -> dict[str, Registry | Several]:
@@ -527,14 +497,12 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
     """Return the file of a part of another package, and those of parts that its settings name."""
     kind, settings = parted(choice)
     part = registry.part(kind)
-    inner = [
-        path
-        for name, setting in part.settings.items()
-        for extra in extras(setting.hint)
-        if isinstance(extra, Registry)
-        for path in _outside(extra, settings[name])
-    ]
-    return inner if kind in registry.own or part.file is None else [part.file, *inner]
+    paths = [] if kind in registry.own or part.file is None else [part.file]
+    for name, setting in part.settings.items():
+        for extra in extras(setting.hint):
+            if isinstance(extra, Registry):
+                paths += _outside(extra, settings[name])
+    return paths
 
 
 # Functions that options of commands call, by `command.option`.

@@ -8,9 +8,10 @@ numpy and safetensors alone, and as msgspec knows no parts of a registry.
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
-from functools import cache
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache, partial
 from reprlib import Repr
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -22,37 +23,24 @@ _brief = Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = 100
 short = _brief.repr  # of a value in an error: aliases of aliases make a few lines of YAML endless
 
-NAMES = {
-    int: "int",
-    float: "float",
-    bool: "bool",
-    str: "str",
-    dict: "keys and values",
-    NoneType: "null",
-}
+NAMES = {int: "int", float: "float", bool: "bool", str: "str", dict: "keys and values"}
+NAMES[NoneType] = "null"
 JSON_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string", NoneType: "null"}
+LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
 @dataclass(frozen=True)
 class Range:
-    """Limits of a number, named as in JSON schema and the packages that check types."""
+    """Limits of a number, named as in Python's `operator`."""
 
     ge: float | None = None
     gt: float | None = None
     le: float | None = None
     lt: float | None = None
 
-    def checked(self, value: Any, where: str) -> Any:
-        """Return the value, or raise an error that names the limits."""
-        fits = value is None or (
-            (self.ge is None or value >= self.ge)
-            and (self.gt is None or value > self.gt)
-            and (self.le is None or value <= self.le)
-            and (self.lt is None or value < self.lt)
-        )
-        if not fits:
-            raise AccordError(f"{where}: expected {self}, got {short(value)}")
-        return value
+    def __contains__(self, value: float) -> bool:
+        limits = vars(self).items()
+        return all(limit is None or getattr(operator, name)(value, limit) for name, limit in limits)
 
     def __str__(self) -> str:
         least = f"{self.ge:g}" if self.gt is None else f"more than {self.gt:g}"
@@ -63,9 +51,7 @@ class Range:
         return least if self.ge is None else f"{least} or more"
 
     def json_schema(self) -> dict[str, Any]:
-        names = {"ge": "minimum", "gt": "exclusiveMinimum"}
-        names |= {"le": "maximum", "lt": "exclusiveMaximum"}
-        return {names[key]: limit for key, limit in asdict(self).items() if limit is not None}
+        return {LIMITS[name]: limit for name, limit in vars(self).items() if limit is not None}
 
 
 class Section:
@@ -79,24 +65,19 @@ class Section:
 
 Kind = TypeVar("Kind")
 
-
-def _hints_of(kind: Any) -> dict[str, Any]:
-    """Return the types of a dataclass's fields, with their limits and meanings."""
-    return get_type_hints(kind, include_extras=True)
-
-
-# Its type stands here, as to mypy a class is no argument of a cached function.
-hints_of: Callable[[Any], dict[str, Any]] = cache(_hints_of)
-
-
-def meaning(hint: Any) -> str:
-    """Return the text of an annotation."""
-    return next((text for text in extras(hint) if isinstance(text, str)), "")
+# The types of a dataclass's fields, with limits and meanings. Its own type stands here, as to mypy
+# a class is no argument of a cached function.
+hints_of: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_extras=True))
 
 
 def extras(hint: Any) -> tuple[Any, ...]:
     """Return what an annotation adds to its type."""
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+
+
+def meaning(hint: Any) -> str:
+    """Return the text of an annotation."""
+    return next((text for text in extras(hint) if isinstance(text, str)), "")
 
 
 def plain(hint: Any) -> Any:
@@ -115,57 +96,46 @@ def checked(kind: type[Kind] | Any, value: Any, where: str) -> Any:
             return extra.choose(value, where)
     value = _typed(plain(kind), value, where)
     for extra in extras(kind):
-        if isinstance(extra, Range):
-            value = extra.checked(value, where)
+        if isinstance(extra, Range) and value is not None and value not in extra:
+            raise AccordError(f"{where}: expected {extra}, got {short(value)}")
     return value
 
 
 def _typed(kind: Any, value: Any, where: str) -> Any:
     """Return the value as a type without limits."""
     origin, args = get_origin(kind), get_args(kind)
-    if kind is Any:
+    if kind is Any or (value is None and NoneType in args):
         return value
     if origin in (Union, UnionType):
-        return _one_of(args, value, where)
-    if origin is Literal:
-        if not any(type(value) is type(choice) and value == choice for choice in args):
-            close = nearest(str(value)[:100], map(str, args), most=0)
-            raise AccordError(f"{where}: expected {named(kind)}, got {short(value)}{close}")
-        return value
-    if origin is tuple:
+        kinds = [other for other in args if other is not NoneType]
+        for other in kinds:
+            try:
+                return checked(other, value, where)
+            except AccordError:
+                if len(kinds) == 1:
+                    raise
+    elif origin is Literal:
+        if any(type(value) is type(choice) and value == choice for choice in args):
+            return value
+        close = nearest(str(value)[:100], map(str, args), most=0)
+        raise AccordError(f"{where}: expected {named(kind)}, got {short(value)}{close}")
+    elif origin is tuple or (origin is list and isinstance(value, list)):
         items = value if isinstance(value, list | tuple) else [value]
-        return tuple(checked(args[0], item, where) for item in items)
-    if origin is list and isinstance(value, list):
-        return [checked(args[0], item, where) for item in value]
-    if origin is dict and isinstance(value, dict):
+        return origin(checked(args[0], item, where) for item in items)
+    elif origin is dict and isinstance(value, dict):
         return {
             checked(args[0], key, where): checked(args[1], item, f"{where}.{key}")
             for key, item in value.items()
         }
-    if is_dataclass(kind) and isinstance(kind, type):
-        return value if isinstance(value, kind) else made(kind, value, where)
-    if kind is float and type(value) is int and abs(value) < 1e300:
-        value = float(value)
-    if type(value) is not kind:
-        raise AccordError(f"{where}: expected {named(kind)}, got {short(value)}")
-    if type(value) is float and not math.isfinite(value):
-        raise AccordError(f"{where}: expected a finite number, got {value}")
-    return value
-
-
-def _one_of(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
-    """Return the value as the first of several types that it fits."""
-    if value is None and NoneType in kinds:
-        return None
-    others = [kind for kind in kinds if kind is not NoneType]
-    if len(others) == 1:
-        return checked(others[0], value, where)
-    for kind in others:
-        try:
-            return checked(kind, value, where)
-        except AccordError:
-            pass
-    raise AccordError(f"{where}: expected {' or '.join(map(named, kinds))}, got {short(value)}")
+    elif is_dataclass(kind) and not isinstance(value, kind):  # type: ignore[arg-type]  # a class
+        return _made(kind, value, where)
+    elif kind is float and type(value) is int and abs(value) < 1e300:
+        return float(value)
+    elif type(value) is kind:
+        if kind is float and not math.isfinite(value):
+            raise AccordError(f"{where}: expected a finite number, got {value}")
+        return value
+    raise AccordError(f"{where}: expected {named(kind)}, got {short(value)}")
 
 
 def check_keys(keys: Mapping[Any, Any], known: Mapping[str, Any], where: str, kind: str) -> None:
@@ -176,19 +146,20 @@ def check_keys(keys: Mapping[Any, Any], known: Mapping[str, Any], where: str, ki
             raise AccordError(f"{where}: unknown {kind} {short(str(key))}{close}")
 
 
-def made(kind: type[Kind], value: Any, where: str) -> Kind:
+def _made(kind: Any, value: Any, where: str) -> Any:
     """Return a dataclass with the values of a mapping; missing keys have their defaults."""
     if not isinstance(value, Mapping):
         raise AccordError(f"{where}: expected keys and values, got {short(value)}")
-    hints = {field.name: hints_of(kind)[field.name] for field in _init_fields(kind)}
-    check_keys(value, hints, where, "key")
-    for field in _init_fields(kind):
-        if field.name not in value and field.default is field.default_factory is MISSING:
-            raise AccordError(f"{where}: expected {field.name}, got none")
+    known = {field.name: field for field in fields(kind) if field.init}
+    check_keys(value, known, where, "key")
+    for name, field in known.items():
+        if name not in value and field.default is field.default_factory is MISSING:
+            raise AccordError(f"{where}: expected {name}, got none")
+    hints = hints_of(kind)
     values = {
-        key: checked(hint, value[key], f"{where}.{key}")
-        for key, hint in hints.items()
-        if key in value
+        name: checked(hints[name], value[name], f"{where}.{name}")
+        for name in known
+        if name in value
     }
     try:
         return kind(**values)
@@ -196,21 +167,14 @@ def made(kind: type[Kind], value: Any, where: str) -> Kind:
         raise AccordError(f"{where}.{error}") from None
 
 
-def _init_fields(kind: Any) -> list[Field]:
-    return [field for field in fields(kind) if field.init]
-
-
 def named(kind: Any) -> str:
     """Return the name of a type for an error."""
-    kind = plain(kind)
     origin, args = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return " or ".join(map(named, args))
+    if origin is Annotated or origin in (Union, UnionType):
+        return " or ".join(map(named, args[:1] if origin is Annotated else args))
     if origin is Literal:
         return f"one of {', '.join(map(str, args))}"
-    if origin in (tuple, list):
-        return "a list"
-    return NAMES.get(origin or kind) or "keys and values"
+    return "a list" if origin in (tuple, list) else NAMES.get(kind, "keys and values")
 
 
 def json_schema(kind: Any) -> dict[str, Any]:
@@ -236,16 +200,16 @@ def _schema(kind: Any) -> dict[str, Any]:
     if origin in (tuple, list):
         items = {"type": "array", "items": json_schema(args[0])}
         return items if origin is list else {"anyOf": [items, json_schema(args[0])]}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": json_schema(args[1])}
     if not is_dataclass(kind):
-        return {"type": "object"} | (
-            {"additionalProperties": json_schema(args[1])} if origin is dict else {}
-        )
+        return {"type": "object"}
     properties = {}
-    for field in _init_fields(kind):
-        properties[field.name] = json_schema(hints_of(kind)[field.name])
-        if field.default is not MISSING:
-            default = field.default
-            properties[field.name]["default"] = (
-                vars(default) if isinstance(default, Section) else default
-            )
+    for field in fields(kind):
+        if field.init:
+            properties[field.name] = json_schema(hints_of(kind)[field.name])
+            if field.default is not MISSING:
+                is_section = isinstance(field.default, Section)
+                default = vars(field.default) if is_section else field.default
+                properties[field.name]["default"] = default
     return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -17,15 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.errors import AccordError, NumericalError
-from accord.models.data import (
-    END,
-    NO_WORD,
-    Sentences,
-    begin_alike,
-    branches,
-    of_like_length,
-    trees,
-)
+from accord.models.data import END, NO_WORD, Sentences, begin_alike, branches, of_like_length, trees
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 PIECE = 256  # words of each text, of those that are longer: novels are read side by side

@@ -14,14 +14,7 @@ from accord.models.common.arrays import load_arrays, narrow, save_arrays
 from accord.models.common.checks import check_range
 from accord.models.data import in_a_row
 from accord.models.ngrams import Level, NGramTables, count, discount, find, kneser_ney_tables
-from accord.models.spelling.spelling import (
-    NGRAM,
-    STOP,
-    Alphabet,
-    Spelling,
-    as_text,
-    numbers,
-)
+from accord.models.spelling.spelling import NGRAM, STOP, Alphabet, Spelling, as_text, numbers
 
 ARRAYS = (  # of a file
     *("alphabet", "shares", "length", "level_contexts", "level_keys"),
