@@ -21,7 +21,8 @@ subjunctive.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ from accord.lexicon.analysis import Paradigms, agrees
 from accord.models.common.files import write_whole
 from accord.pipeline.base.tables import write_table
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.suites import TABLE, Pair
+from accord.pipeline.evaluation.suites import TABLE
 
 NO_TRIGGER = "none"  # of words that agree with another
 OTHER = {
@@ -62,36 +63,21 @@ class Agreeing(NamedTuple):
     trigger: str = NO_TRIGGER
 
 
-class Made(NamedTuple):
-    """A pair, the number of words between the two that agree, and the number of attractors.
-
-    An *attractor* is a noun or pronoun that would agree with the wrong word, or a verb in the wrong
-    mood. The *trigger* asks for a subjunctive.
-    """
-
-    pair: Pair
-    distance: int
-    attractors: int
-    trigger: str
+# Attractors are nouns and pronouns that would agree with the wrong word, or verbs in a wrong mood.
+COLUMNS = ("construction", "good", "bad", "distance", "attractors", "trigger")
 
 
-def broken(agreeing: Agreeing, paradigms: Paradigms) -> Made | None:
-    """Return the pair, if the lexicon knows exactly one form that makes the sentence wrong."""
-    words, position, feature = agreeing.words, agreeing.position, agreeing.feature
-    value = OTHER[feature].get(agreeing.known[feature])
-    flipped = value and paradigms.flip(
-        words[position], agreeing.upos, agreeing.known, feature, value
-    )
+def broken(agreeing: Agreeing, paradigms: Paradigms) -> tuple[str, str, str, int, int, str] | None:
+    """Return a row of COLUMNS if the lexicon knows exactly one form that breaks the sentence."""
+    construction, words, position, upos, known, feature, controller, between, trigger = agreeing
+    value = OTHER[feature].get(known[feature])
+    flipped = value and paradigms.flip(words[position], upos, known, feature, value)
     if not flipped or any(" " in word for word in words):
         return None
     wrong = [*words[:position], flipped, *words[position + 1 :]]
-    name = f"{agreeing.construction}_{feature.lower()}"
-    return Made(
-        Pair(name, " ".join(words), " ".join(wrong)),
-        distance=abs(position - agreeing.controller) - 1,
-        attractors=sum(noun.get(feature) == value for noun in agreeing.between),
-        trigger=agreeing.trigger,
-    )
+    name, distance = f"{construction}_{feature.lower()}", abs(position - controller) - 1
+    attractors = sum(noun.get(feature) == value for noun in between)
+    return name, " ".join(words), " ".join(wrong), distance, attractors, trigger
 
 
 def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
@@ -104,33 +90,28 @@ def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
             f"{folder} is not empty: expected a new folder, as its other files would be read as a "
             f"part of the suite"
         )
+    sentences: Iterator[TreeWords | TextWords]
+    if trees := sources.trees(source, folder=folder_of):
+        sentences = map(TreeWords, trees)
+    else:
+        read = sources.read_words(source, folder=folder_of)
+        sentences = (TextWords(words, lexicon) for _, words in read)
     paradigms = Paradigms(lexicon)
-    pairs = (broken(agreeing, paradigms) for agreeing in _agreeing_words(source, lexicon))
-    made = sorted(dict.fromkeys(filter(None, pairs)), key=_construction)
+    rows = (broken(pair, paradigms) for sentence in sentences for pair in sentence.agreeing())
+    made = sorted(dict.fromkeys(filter(None, rows)), key=itemgetter(0))
     if not made:
         raise AccordError(
             f"{source}: found no agreement to break; expected trees with heads and features, or "
             f"sentences whose words the lexicon knows"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for name, of_construction in groupby(made, _construction):
-        lines = [f"True\t{pair.good}\nFalse\t{pair.bad}\n" for pair, *_ in of_construction]
-        write_whole(folder / f"{name}.txt", "".join(lines).encode())
-    rows = [(pair.construction, *figures) for pair, *figures in made]
-    table = pd.DataFrame(rows, columns=["construction", *Made._fields[1:]])
+    table = pd.DataFrame(made, columns=COLUMNS)
+    for name, pairs in table.groupby("construction", sort=False):
+        text = "True\t" + pairs["good"] + "\nFalse\t" + pairs["bad"] + "\n"
+        write_whole(folder / f"{name}.txt", "".join(text).encode())
+    table = table.drop(columns=["good", "bad"])
     write_table(table, folder / TABLE)
     return table
-
-
-def _construction(made: Made) -> str:
-    return made.pair.construction
-
-
-def _agreeing_words(source: str, lexicon: Lexicon) -> Iterator[Agreeing]:
-    if trees := sources.trees(source, folder=folder_of):
-        return chain.from_iterable(TreeWords(tree).agreeing() for tree in trees)
-    read = sources.read_words(source, folder=folder_of)
-    return chain.from_iterable(TextWords(words, lexicon).agreeing() for _, words in read)
 
 
 # Texts
@@ -163,7 +144,7 @@ FORMS_OF_HAVE = """
     aurais aurait aurions auriez auraient eus eut eûmes eûtes eurent aie aies ait ayons ayez aient
     eusse eusses eût eussions eussiez eussent
 """
-HAVE = frozenset(FORMS_OF_HAVE.split())
+HAVE = set(FORMS_OF_HAVE.split())
 BEFORE_PARTICIPLE = {"pas", "jamais", "plus", "point", "bien", "déjà", "toujours", "encore", "tant"}
 INDIRECT = {"ne", "n'", "me", "m'", "te", "t'", "nous", "vous", "lui", "leur", "y"}
 # They agree seldom or never: with an infinitive, a measure, or no doer (il a fait chaud).
@@ -254,45 +235,35 @@ class TextWords:
 
     def may_be_behind_preposition(self, determiner: int) -> bool:
         readings = self.readings[max(determiner - 1, 0) : determiner + 1]  # `du` is both
-        return any(reading.upos == "ADP" for of_word in readings for reading in of_word)
+        return any(reading.upos == "ADP" for reading in chain.from_iterable(readings))
 
     def participles(self) -> Iterator[Agreeing]:
         """Yield every participle that agrees with an object before it."""
-        for have, word in enumerate(self.lowered):
-            if word not in HAVE:
-                continue
-            participle = have + 1
-            while participle < len(self.words) and self.lowered[participle] in BEFORE_PARTICIPLE:
-                participle += 1
-            pair = self.is_plain_participle(participle) and (
-                self.clitic_object(have) or self.relative_object(have)
-            )
-            if not pair:
-                continue
-            controller, known, between = pair
-            for feature in ("Number", "Gender"):
-                if feature in known:
-                    yield Agreeing(
-                        *("participle_object", self.words, participle, "VERB"),
-                        *({**known, **PARTICIPLE}, feature, controller, between),
-                    )
+        for have in (place for place, word in enumerate(self.lowered) if word in HAVE):
+            position = have + 1
+            while position < len(self.words) and self.lowered[position] in BEFORE_PARTICIPLE:
+                position += 1
+            if self.is_plain_participle(position) and (
+                pair := self.clitic_object(have) or self.relative_object(have)
+            ):
+                controller, known, between = pair
+                participle = "participle_object", self.words, position, "VERB", known | PARTICIPLE
+                for feature in ("Number", "Gender"):
+                    if feature in known:
+                        yield Agreeing(*participle, feature, controller, between)
 
     def is_plain_participle(self, position: int) -> bool:
         """Return whether this is a participle that no infinitive follows: j'ai entendu jouer."""
         if position == len(self.words) or self.lowered[position] in SELDOM:
             return False
         readings = self.readings[position]
-        if not any(PARTICIPLE.items() <= reading.features.items() for reading in readings):
-            return False
-        if not SELDOM_LEMMAS.isdisjoint(reading.lemma for reading in readings):
+        is_participle = any(PARTICIPLE.items() <= r.features.items() for r in readings)
+        if not is_participle or any(r.lemma in SELDOM_LEMMAS for r in readings):
             return False
         behind = self.after_clitics(position + 1)
         reach = 2 if self.lowered[behind : behind + 1] in (["à"], ["de"], ["d'"]) else 1
-        return not any(
-            reading.features.get("VerbForm") == "Inf"
-            for of_word in self.readings[behind : behind + reach]
-            for reading in of_word
-        )
+        following = chain.from_iterable(self.readings[behind : behind + reach])
+        return not any(reading.features.get("VerbForm") == "Inf" for reading in following)
 
     def clitic_object(self, have: int) -> Controller | None:
         """Find `les` or `la lui` before a form of avoir and behind its subject: ils les ont."""
@@ -305,9 +276,8 @@ class TextWords:
             if lowered[subject] in ("nous", "vous") and lowered[subject - 1] not in AFTER_QUE:
                 break  # it is the subject
             subject -= 1
-        if known is None or subject < 0 or lowered[subject] not in AFTER_QUE:
-            return None
-        return position, known, []
+        is_clear = known and subject >= 0 and lowered[subject] in AFTER_QUE
+        return (position, known, []) if is_clear else None
 
     def relative_object(self, have: int) -> Controller | None:
         """Find a noun, `que`, a pronoun that is the subject, then avoir: les échecs qu'ils ont."""
@@ -333,7 +303,7 @@ class TextWords:
             if asks == "bien que" and que > 1 and self.finite(que - 2):
                 continue  # vous comprendrez bien que j'aie pu, or j'ai pu
             verb = self.verb_after(que) if asks else None
-            if asks and verb is not None:
+            if verb is not None:
                 subject = AFTER_QUE.get(self.lowered[self.subject_after(que)], {"Person": "3"})
                 known = {name: subject[name] for name in ("Person", "Number") if name in subject}
                 known |= {"Mood": "Sub", "VerbForm": "Fin"}
@@ -426,9 +396,9 @@ class TreeWords:
     def dependants(self, token: Token, *relations: str) -> list[Token]:
         return [child for child in self.below.get(token.id, ()) if relation(child) in relations]
 
-    def nouns_between(self, one: int, other: int) -> list[Token]:
-        between = self.tokens[min(one, other) + 1 : max(one, other)]
-        return [token for token in between if token.upos in NOMINAL]
+    def nouns_between(self, one: Token, other: Token) -> list[Token]:
+        first, last = sorted(self.position[token.id] for token in (one, other))
+        return [token for token in self.tokens[first + 1 : last] if token.upos in NOMINAL]
 
     def is_before(self, one: Token, other: Token) -> bool:
         positions = [self.position.get(token.id) for token in (one, other)]
@@ -453,33 +423,29 @@ class TreeWords:
         decides, known = features(controller.feats), features(target.feats)
         if controller.upos in ("NOUN", "PROPN"):
             decides["Person"] = "3"
-        one, other = self.position[controller.id], self.position[target.id]
-        nouns = [features(noun.feats) for noun in self.nouns_between(one, other)]
+        nouns = [features(noun.feats) for noun in self.nouns_between(controller, target)]
         for name in names:
             if name in decides and decides[name] == known.get(name):
-                pair = construction, self.forms, other, target.upos, known, name
-                yield Agreeing(*pair, one, nouns)
+                pair = construction, self.forms, self.position[target.id], target.upos, known, name
+                yield Agreeing(*pair, self.position[controller.id], nouns)
 
     def with_noun(self, noun: Token) -> Iterator[Agreeing]:
         for determiner in self.dependants(noun, "det"):
             yield from self.shared("determiner_noun", ["Number"], determiner, noun)
             yield from self.shared("determiner_noun", ["Gender"], noun, determiner)
         for adjective in self.dependants(noun, "amod"):
-            if adjective.upos == "ADJ" and self.is_before(noun, adjective):
-                positions = self.position[noun.id], self.position[adjective.id]
-                if not self.nouns_between(*positions):
-                    yield from self.shared("noun_adjective", ["Number", "Gender"], noun, adjective)
+            is_behind = adjective.upos == "ADJ" and self.is_before(noun, adjective)
+            if is_behind and not self.nouns_between(noun, adjective):
+                yield from self.shared("noun_adjective", ["Number", "Gender"], noun, adjective)
 
     def with_subject(self, predicate: Token) -> Iterator[Agreeing]:
         """Yield the first finite verb, which agrees with a subject before it."""
         verbs = [*self.dependants(predicate, "aux", "cop"), predicate]
         finite = [verb for verb in verbs if features(verb.feats).get("VerbForm") == "Fin"]
-        for subject in self.dependants(predicate, "nsubj"):
+        for subject in self.dependants(predicate, "nsubj") if finite else ():
             controller = self.controller(subject, predicate)
-            for verb in finite[:1]:
-                if self.is_before(subject, verb) and not _either_number(controller):
-                    names = ["Number", "Person"]
-                    yield from self.shared("subject_verb", names, controller, verb)
+            if self.is_before(subject, finite[0]) and not _either_number(controller):
+                yield from self.shared("subject_verb", ["Number", "Person"], controller, finite[0])
 
     def with_participle(self, participle: Token) -> Iterator[Agreeing]:
         """Yield a participle that agrees with the subject of être or an earlier object of avoir."""
@@ -505,8 +471,7 @@ class TreeWords:
         is_relative = head is not None and relation(verb) == "acl"
         if not is_relative or not {head.id, token.id} <= self.position.keys():
             return None
-        doubtful = self.nouns_between(self.position[head.id], self.position[token.id])
-        return None if doubtful else head
+        return None if self.nouns_between(head, token) else head
 
     def subjunctive(self, verb: Token) -> Iterator[Agreeing]:
         """Yield a verb in the subjunctive whose clause a trigger introduces."""
