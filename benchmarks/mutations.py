@@ -33,8 +33,8 @@ TESTS = {
     "pipeline/study/combine.py": "combine",
     "pipeline/data/vocabulary.py": "open_stage endings",
     "pipeline/model/words.py": "words pretraining",
-    "pipeline/evaluation/metrics.py": "metrics agreement",
-    "pipeline/evaluation/comparison.py": "compare",
+    "pipeline/model/metrics.py": "metrics agreement",
+    "pipeline/model/comparison.py": "compare",
     "pipeline/data/templates.py": "templates",
     "pipeline/stages/analyse.py": "protocol open_stage",
     "pipeline/stages/encode.py": "encode open_stage",
@@ -253,11 +253,11 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "return not is_special(form)",
         ),
     ],
-    "pipeline/evaluation/metrics.py": [
+    "pipeline/model/metrics.py": [
         ("ties count as right", "is_tie(margins), 0.5,", "is_tie(margins), 1.0,"),
         ("ends are words", "-text.log_p[~text.is_end].mean()", "-text.log_p.mean()"),
     ],
-    "pipeline/evaluation/comparison.py": [
+    "pipeline/model/comparison.py": [
         ("an interval of 90 %", "tail = (1 - LEVEL) / 2", "tail = 1 - LEVEL"),
     ],
     "pipeline/data/templates.py": [

@@ -16,7 +16,7 @@ from accord.pipeline.ask.regions import REGION_MEASURES
 from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
-from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.model.metrics import METRICS
 from accord.pipeline.stages.table import STAGES
 from accord.zoo import COMMANDS as ZOO
 from tests.systems import PAGE, page

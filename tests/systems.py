@@ -179,7 +179,7 @@ OTHERS = [
     ("Bagging", "survey §10.1", "models/data.py", "--set train.bagging=true"),
     ("Word errors and ranks of competing words", "survey §3", "zoo/lattices.py",
      "accord rescore"),
-    ("Perplexity, bits per character", "survey §3; book §9.2", "pipeline/evaluation/metrics.py",
+    ("Perplexity, bits per character", "survey §3; book §9.2", "pipeline/model/metrics.py",
      "accord score, accord run"),
     ("n-best lists and lattices", "survey", "zoo/lattices.py", "accord rescore --make"),
     ("A network as n-grams or an automaton", "survey", "zoo/conversions.py",

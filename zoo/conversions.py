@@ -25,10 +25,10 @@ from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.data.encoded import held_out, read_forms, read_text
+from accord.pipeline.model.comparison import Scored
 from accord.pipeline.model.find import TrainedModel
 from accord.pipeline.model.folder import ModelFolder, open_folder
 from accord.pipeline.model.network import for_queries, load_inference, load_trained
-from accord.pipeline.study.scored_models import Scored
 from accord.zoo.learning import prune
 from accord.zoo.ngrams import (
     STOP,

@@ -16,9 +16,9 @@ from accord.models.mixture import chunks
 from accord.models.model import LanguageModel
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say, track
+from accord.pipeline.model.comparison import Scored
 from accord.pipeline.model.network import load_inference, load_trained
 from accord.pipeline.study.combine import Candidates
-from accord.pipeline.study.scored_models import Scored
 
 
 class Cache:

@@ -26,7 +26,7 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.texts import CONTEXT
 from accord.pipeline.base.messages import counted, say
-from accord.pipeline.evaluation.metrics import wilson
+from accord.pipeline.model.metrics import wilson
 
 BAR = "|"  # between two regions of a sentence: 'Le chien | du voisin | aboie.'
 

@@ -20,7 +20,7 @@ from accord.pipeline.model.find import BUNDLED
 
 if TYPE_CHECKING:
     from accord.pipeline.correct.correct import Corrector, Prior
-    from accord.pipeline.evaluation.suites import Pair
+    from accord.pipeline.model.suites import Pair
 
 SHOWN = 4  # reasons of a suggestion that are printed
 
@@ -65,8 +65,8 @@ def agree(
             they are right (1, 0, or 0.5 for a tie).
     """
     from accord import lexicon as lexicons
-    from accord.pipeline.evaluation.metrics import SCORINGS
-    from accord.pipeline.evaluation.suites import Columns, read_suite
+    from accord.pipeline.model.metrics import SCORINGS
+    from accord.pipeline.model.suites import Columns, read_suite
     from accord.pipeline.study import agreement
 
     make_room(items)
@@ -197,7 +197,7 @@ def correct(
     from accord.pipeline.correct.correct import Corrector, Prior
 
     if suite:
-        from accord.pipeline.evaluation.suites import read_suite
+        from accord.pipeline.model.suites import read_suite
 
         pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()
     else:

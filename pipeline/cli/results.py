@@ -10,8 +10,8 @@ from accord.models.common.registry import extension
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import AtLeast0, AtLeast1, command, listed
+from accord.pipeline.model.comparison import difference_in_text, find_all
 from accord.pipeline.study import audit as auditing
-from accord.pipeline.study.scored_models import difference_in_text, find_all
 
 
 @command

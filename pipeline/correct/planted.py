@@ -31,7 +31,7 @@ from accord.pipeline.correct.correct import (
     Search,
     changed,
 )
-from accord.pipeline.evaluation.suites import Pair, text_of, words_of
+from accord.pipeline.model.suites import Pair, text_of, words_of
 
 AGREEMENT, HOMOPHONE, PARTICIPLE = "agreement", "homophone", "participle"
 SEVERAL = {2: "two_errors", 3: "three_errors"}

@@ -29,7 +29,7 @@ from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import MADE_OF, UNKNOWN_ID
 from accord.pipeline.base.tables import markdown
 from accord.pipeline.data.encoded import HeldOut, read_held_out
-from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.model.comparison import read_scores
 from accord.pipeline.model.find import TrainedModel, one
 from accord.pipeline.model.folder import (
     SHARDS,

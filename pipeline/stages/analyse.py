@@ -49,9 +49,9 @@ from accord.pipeline.data.vocabulary import (
     Vocabulary,
     read_written,
 )
-from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.model.endings import COLUMNS, ENDINGS, write_analysed
 from accord.pipeline.model.folder import ModelFolder, open_folder
+from accord.pipeline.model.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.model.words import ANALYSES, WORDS, save_analyses
 
 COUNTS = "counts.json"  # in a shard: how often each split has each word

@@ -39,8 +39,8 @@ from accord.pipeline.data.encoded import (
 from accord.pipeline.data.subwords import Speller
 from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.data.word_vectors import word_classes
-from accord.pipeline.evaluation.suites import Pair, encode_suite
 from accord.pipeline.model.endings import read_vocabulary
+from accord.pipeline.model.suites import Pair, encode_suite
 from accord.pipeline.stages.corpus import label_numbers, label_values
 
 

@@ -19,7 +19,8 @@ from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import FIGURES, START_WEIGHTS
 from accord.pipeline.config.sections import EvaluateParams
 from accord.pipeline.data.encoded import held_out, read_encoded_suite, read_held_out, suites
-from accord.pipeline.evaluation.metrics import (
+from accord.pipeline.model.folder import open_folder
+from accord.pipeline.model.metrics import (
     OF_START,
     measure,
     measure_agreement,
@@ -27,7 +28,6 @@ from accord.pipeline.evaluation.metrics import (
     measure_parts,
     training_figures,
 )
-from accord.pipeline.model.folder import open_folder
 from accord.pipeline.model.network import for_queries, load_trained
 
 

@@ -25,8 +25,8 @@ from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END, FACTORS
 from accord.pipeline.base.tables import by_seed, html_page, html_table, markdown
 from accord.pipeline.config.sections import ReportParams
-from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.comparison import (
+from accord.pipeline.model import comparison
+from accord.pipeline.model.comparison import (
     Compared,
     by_size,
     compare_models,

@@ -40,18 +40,12 @@ from accord.pipeline.config.sections import (
 )
 from accord.pipeline.data import word_vectors
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.encoded import (
-    DOCUMENTS,
-    NUMBERS,
-    PARTS,
-    SIZES,
-    VALUES,
-)
+from accord.pipeline.data.encoded import DOCUMENTS, NUMBERS, PARTS, SIZES, VALUES
 from accord.pipeline.data.encoded import WRITTEN as SAME_TEXT
 from accord.pipeline.data.templates import TEMPLATES, check
 from accord.pipeline.data.vocabulary import WRITTEN
-from accord.pipeline.evaluation.metrics import METRICS
-from accord.pipeline.evaluation.suites import suite_files
+from accord.pipeline.model.metrics import METRICS
+from accord.pipeline.model.suites import suite_files
 from accord.pipeline.stages.stage import TRAIN, Stage
 
 

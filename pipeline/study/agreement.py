@@ -26,7 +26,9 @@ from accord.models.common.checks import nearest
 from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.messages import say, short_names
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
-from accord.pipeline.evaluation.metrics import (
+from accord.pipeline.model import find as resolve
+from accord.pipeline.model.comparison import Scored, find_all, named
+from accord.pipeline.model.metrics import (
     SCORINGS,
     Z,
     credit,
@@ -36,7 +38,7 @@ from accord.pipeline.evaluation.metrics import (
     shared_end,
     wilson,
 )
-from accord.pipeline.evaluation.suites import (
+from accord.pipeline.model.suites import (
     Pair,
     WrittenSuite,
     encode_suite,
@@ -47,8 +49,6 @@ from accord.pipeline.evaluation.suites import (
     suite_name,
     words_of,
 )
-from accord.pipeline.model import find as resolve
-from accord.pipeline.study.scored_models import Scored, find_all, named
 
 VERB, WORD = "verb", "word:"  # values of --score; a column follows WORD
 # Each of these begins a clause whose verb agrees with another subject: it is passed over.

@@ -17,8 +17,8 @@ from accord.models.mixture import (
     stacked_distributions,
 )
 from accord.pipeline.base.messages import say, track
+from accord.pipeline.model.comparison import Scored, check_same_text, find, named
 from accord.pipeline.model.network import load_inference
-from accord.pipeline.study.scored_models import Scored, check_same_text, find, named
 
 # Log-probabilities (parts × positions of validation × words) that a log-linear combination finds
 # its weights from: 1 GiB.

@@ -24,23 +24,21 @@ from accord.pipeline.base.figures import perplexity_against_time, save
 from accord.pipeline.base.names import NOT_TOP
 from accord.pipeline.base.tables import by_seed, markdown, mean_and_spread, write_table
 from accord.pipeline.data.vocabulary import IDENTITY, NamedFeatures
-from accord.pipeline.evaluation.comparison import (
+from accord.pipeline.model.comparison import (
     Column,
+    Scored,
+    check_same_text,
     compare_models,
     comparison_table,
+    find_all,
+    is_scored,
+    named,
     of_models,
     read_epochs,
     read_scores,
     test_splits,
 )
 from accord.pipeline.run.run import run
-from accord.pipeline.study.scored_models import (
-    Scored,
-    check_same_text,
-    find_all,
-    is_scored,
-    named,
-)
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),

@@ -37,8 +37,8 @@ from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.config.sections import FeaturiseParams
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import FREQUENT, fill, of_analyses
-from accord.pipeline.evaluation.comparison import comparison_table, scores
-from accord.pipeline.evaluation.suites import CLAMS
+from accord.pipeline.model.comparison import comparison_table, scores
+from accord.pipeline.model.suites import CLAMS
 from accord.pipeline.run.run import Run
 
 

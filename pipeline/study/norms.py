@@ -32,7 +32,7 @@ from accord.pipeline.ask.texts import tokens
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.user_tables import read_table
-from accord.pipeline.evaluation.comparison import paired_bootstrap
+from accord.pipeline.model.comparison import paired_bootstrap
 
 FOLDER = "openlexicon"
 RARE = 0.01  # occurrences per million that are added: a word that Lexique lacks has log₁₀ −2

@@ -37,7 +37,7 @@ from accord.lexicon.analysis import Paradigms, agrees
 from accord.models.common.files import write_whole
 from accord.pipeline.base.tables import write_table
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.suites import TABLE
+from accord.pipeline.model.suites import TABLE
 
 NO_TRIGGER = "none"  # of words that agree with another
 OTHER = {

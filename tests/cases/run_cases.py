@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from accord.pipeline.base.artefact import FinishedRun
-from accord.pipeline.evaluation.comparison import of_models
+from accord.pipeline.model.comparison import of_models
 from accord.pipeline.run.pool import Pool
 
 

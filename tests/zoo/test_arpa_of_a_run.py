@@ -7,8 +7,8 @@ from run_cases import scores_of
 
 import accord
 from accord import export
+from accord.pipeline.model.comparison import find
 from accord.pipeline.model.endings import read_vocabulary
-from accord.pipeline.study.scored_models import find
 from accord.zoo.ngrams import read_arpa
 
 

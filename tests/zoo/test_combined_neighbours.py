@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import accord
+from accord.pipeline.model.comparison import find
 from accord.pipeline.study import combine
-from accord.pipeline.study.scored_models import find
 from accord.zoo.memory import of_neighbours
 
 

@@ -9,7 +9,7 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.pipeline.evaluation.suites import Line, read_lines, read_suite
+from accord.pipeline.model.suites import Line, read_lines, read_suite
 from accord.zoo.lattices import NBest, read_lists, read_nbest
 
 WORDS = st.lists(st.text("aàbcéêœ'-.!|", min_size=1, max_size=6), min_size=1, max_size=5)

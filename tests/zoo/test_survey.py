@@ -10,7 +10,7 @@ import accord
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.config import configuration
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.study.scored_models import find
+from accord.pipeline.model.comparison import find
 from accord.zoo.conversions import compare_pruned
 
 PRESET = Path(configuration.__file__).parent / "presets" / "survey.yaml"

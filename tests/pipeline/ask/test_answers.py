@@ -12,8 +12,8 @@ import accord
 from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.correct.correct import corrections
-from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.model.network import load_inference
+from accord.pipeline.model.suites import read_suite
 from accord.pipeline.page.answers import Models
 from accord.pipeline.study.agreement import accuracy, groups, judged
 

@@ -14,7 +14,7 @@ from accord.pipeline.ask.explain import SPELLED, Explainer, page, split, telling
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.base.names import END
 from accord.pipeline.cli.main import app
-from accord.pipeline.evaluation import comparison
+from accord.pipeline.model import comparison
 
 BEGINNING = "La petite fille est très …"
 

@@ -40,7 +40,7 @@ from accord.pipeline.correct.planted import (
     plant,
     readable,
 )
-from accord.pipeline.evaluation.suites import Pair
+from accord.pipeline.model.suites import Pair
 
 DATA = Path(__file__).parents[2] / "data"
 SOUNDS = [

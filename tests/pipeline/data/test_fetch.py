@@ -16,7 +16,7 @@ from accord.corpora.formats import read_orangesum, read_paragraphs
 from accord.corpora.sources import Repository
 from accord.pipeline.data import catalogue
 from accord.pipeline.data.fetch import FetchError, check_out, fetch, git_blob_id
-from accord.pipeline.evaluation.suites import read_suite
+from accord.pipeline.model.suites import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
 MORE = bytes(range(7))

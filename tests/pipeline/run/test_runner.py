@@ -17,7 +17,7 @@ from run_cases import copy_prepared
 import accord
 from accord.pipeline.base.artefact import FORMAT, faults
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.evaluation.comparison import scores
+from accord.pipeline.model.comparison import scores
 from accord.pipeline.run.run import Run
 
 ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]

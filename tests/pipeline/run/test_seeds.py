@@ -9,7 +9,7 @@ from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors
 from accord.pipeline.base.tables import by_seed, mean_and_spread, with_seeds
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.evaluation import comparison
+from accord.pipeline.model import comparison
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import accord
 from accord.models.ngrams import discounted, groups_of
-from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.model.comparison import read_scores
 
 # The preset `default`, its models as they are, on the small text and lexicon of Accord's own.
 SMALL = {

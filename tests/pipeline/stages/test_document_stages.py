@@ -10,7 +10,7 @@ import accord
 from accord.corpora.sources import read
 from accord.pipeline.base.arrow import rows
 from accord.pipeline.data.encoded import read_sentences, weighted
-from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.model.comparison import read_scores
 
 
 @pytest.fixture(scope="module")

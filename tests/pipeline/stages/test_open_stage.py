@@ -20,7 +20,7 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import read_held_out
 from accord.pipeline.data.vocabulary import SMALLEST, UnknownClasses
-from accord.pipeline.evaluation.metrics import measure
+from accord.pipeline.model.metrics import measure
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]

@@ -14,9 +14,9 @@ from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.cli.score import Total, Unit
 from accord.pipeline.data.encoded import read_forms, read_sentences, read_text
 from accord.pipeline.data.subwords import BOUNDARY, Speller
-from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import load_inference
+from accord.pipeline.model.suites import read_suite
 from accord.pipeline.study.agreement import judged
 
 MODELS = """

@@ -6,7 +6,7 @@ from plug_in_cases import install
 import accord
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.config.explanation import explain
-from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.model.metrics import METRICS
 from accord.pipeline.run.run import Run
 from accord.pipeline.stages.table import STAGES
 
@@ -16,7 +16,7 @@ from typing import Annotated
 import torch
 from torch import nn
 
-from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.model.metrics import METRICS
 
 
 class KeptInputs(nn.Module):

@@ -10,7 +10,7 @@ from accord.models.background import NGramBackground, Unigram
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.pipeline.data.encoded import read_text
-from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.model.comparison import read_scores
 from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import load_trained
 

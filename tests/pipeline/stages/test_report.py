@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.base.figures import learning_curve
 from accord.pipeline.cli.main import app
+from accord.pipeline.model.comparison import find
 from accord.pipeline.study.compare import compare
-from accord.pipeline.study.scored_models import find
 
 
 def page_of(run) -> str:

@@ -16,7 +16,7 @@ from accord.models.train import Trainer
 from accord.pipeline.base.artefact import Damaged
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.data.encoded import read_sentences
-from accord.pipeline.evaluation.comparison import comparison_table, read_epochs, read_scores, scores
+from accord.pipeline.model.comparison import comparison_table, read_epochs, read_scores, scores
 from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.study.audit import audit, starts
 

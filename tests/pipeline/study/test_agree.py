@@ -9,9 +9,9 @@ import accord
 from accord.lexicon import load
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.vocabulary import Vocabulary
-from accord.pipeline.evaluation.metrics import wilson
-from accord.pipeline.evaluation.suites import encode_suite, read_suite, words_of
 from accord.pipeline.model.find import BUNDLED_FOLDER
+from accord.pipeline.model.metrics import wilson
+from accord.pipeline.model.suites import encode_suite, read_suite, words_of
 from accord.pipeline.study.agreement import (
     JudgedSuite,
     find_words,

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import accord
 from accord.models.mixture import likeliest_exponents, stacked_distributions
 from accord.pipeline.cli.main import app
+from accord.pipeline.model.comparison import find
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine
-from accord.pipeline.study.scored_models import find
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.cli.main import app
-from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.comparison import compare_models, paired_bootstrap
+from accord.pipeline.model import comparison
+from accord.pipeline.model.comparison import compare_models, find, find_all, paired_bootstrap
 from accord.pipeline.study.compare import compare, gather, table
-from accord.pipeline.study.scored_models import find, find_all
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from accord import lexicon
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.evaluation.suites import read_suite
+from accord.pipeline.model.suites import read_suite
 from accord.pipeline.study.suite_making import make_suite
 
 DATA = Path(__file__).parents[2] / "data"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accord.pipeline.evaluation.metrics import ScoredText, summary
+from accord.pipeline.model.metrics import ScoredText, summary
 
 # `le zorglub dort </s> oui </s>`, of which training lacks the second word and the fifth.
 TEXT = ScoredText(

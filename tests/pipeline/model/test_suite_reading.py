@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.evaluation.metrics import SCORINGS
-from accord.pipeline.evaluation.suites import (
+from accord.pipeline.model.metrics import SCORINGS
+from accord.pipeline.model.suites import (
     Pair,
     pair_table,
     read_suite,

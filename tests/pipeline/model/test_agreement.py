@@ -10,17 +10,16 @@ from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.data.vocabulary import UnknownClasses, Vocabulary
-from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.comparison import constructions
-from accord.pipeline.evaluation.metrics import (
+from accord.pipeline.model import comparison
+from accord.pipeline.model.comparison import constructions, find
+from accord.pipeline.model.metrics import (
     agreement_figures,
     credit,
     margins,
     measure_agreement,
 )
-from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
+from accord.pipeline.model.suites import Pair, encode_suite, is_made_of, read_suite
 from accord.pipeline.study import agreement, compare
-from accord.pipeline.study.scored_models import find
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),

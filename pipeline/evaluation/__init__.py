@@ -1,1 +1,0 @@
-"""Figures of a model on text and on agreement."""
