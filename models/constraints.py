@@ -19,8 +19,7 @@ words have unprimed, a primed word is e^β / (1 + (e^β − 1)·q) times as like
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,18 +28,15 @@ from accord.errors import AccordError
 from accord.models.common.checks import check_range
 from accord.models.data import Sentences
 from accord.models.inference.interface import (
-    NOTHING,
     InferenceModel,
-    PsiVectors,
     Rows,
     ScoreTerms,
-    State,
     log_sum_exp,
 )
 from accord.models.spelling.spelling import ESCAPE, Alphabet
 
 PIECE = r"/(?:\\.|[^/\\\s])+/(?=[\s()|*+?&]|$)|[^\s()|*+?&\"]+"  # /an.*eur/ is one, as km/h is
-TOKEN = re.compile(rf'\s*("[^"]*"|[()|*+?]|(?:{PIECE})(?:&(?:{PIECE}))*|$)')
+TOKEN = re.compile(rf'"[^"]*"|[()|*+?]|(?:{PIECE})(?:&(?:{PIECE}))*|(\S)')
 REPEAT = ("*", "+", "?")
 FORBIDDEN = -1
 MOST_STATES, MOST_TESTS, DEEPEST = 10_000, 1_000, 100  # of the automaton; words; brackets
@@ -50,33 +46,35 @@ SHOWN = 100  # letters of an expression in an error
 class Piece(NamedTuple):
     """A part of an expression: whether it may be empty, its first and its last positions."""
 
-    nullable: bool = True
-    first: frozenset[int] = frozenset()
-    last: frozenset[int] = frozenset()
+    nullable: bool
+    first: frozenset[int]
+    last: frozenset[int]
 
 
-@dataclass
 class Expression:
     """A parsed expression: its tests in order, and which of them may follow which."""
 
-    text: str
-    tests: list[str] = field(default_factory=list)
-    following: list[set[int]] = field(default_factory=list)
-
-    def __post_init__(self):
-        self._tokens = [*self._tokenised()]
-        self._check_size()
-        self._tokens.reverse()  # the next one is the last: taking it moves no other
+    def __init__(self, text: str):
+        self.text, self.tests, self.following, self._depth = text, [], [], 0
+        tokens = []
+        for match in TOKEN.finditer(text):
+            if match[1]:
+                raise self._wrong('a closing "', text[match.start() :])
+            tokens.append(match[0])
+        self._tokens = ["", *reversed(tokens)]  # the next one is the last
         self.whole = self._alternatives()
-        if self._tokens:
+        if self._tokens[-1]:
             raise self._wrong("the end", self._tokens[-1])
+
+    text: str
+    tests: list[str]
+    following: list[set[int]]
+    states: list[frozenset[int] | None]  # the tests that the last word may have passed, by state
 
     def reversed(self) -> "Expression":
         """Return the same expression, read from its end."""
         places = range(len(self.tests))
-        self.following = [
-            {place for place in places if at in self.following[place]} for at in places
-        ]
+        self.following = [{p for p in places if at in self.following[p]} for at in places]
         self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
         return self
 
@@ -84,39 +82,30 @@ class Expression:
         """Return `follow` (Q × G) of an automaton that accepts the matching sentences.
 
         `obeys` (P × G) says which groups of words pass each test; the group `end` closes a
-        sentence. States from which no sentence can be completed are forbidden. `states` has, for
-        each state, the tests that the last word may have passed.
+        sentence. States from which no sentence can be completed are forbidden.
         """
         # Groups that pass the same tests lead to the same states: each kind is followed once.
-        _, first, kind = np.unique(obeys, axis=1, return_index=True, return_inverse=True)
-        kinds = np.sort(first)
-        kind = np.argsort(np.argsort(first))[kind.reshape(-1)]
-        obeys = obeys[:, kinds]
-        states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
-        reached_sets: list[frozenset[int] | None] = [None]
-        rows, accepts = [], []
-        for state in reached_sets:  # which grows meanwhile
-            read = (
-                self.whole.first
-                if state is None
-                else set().union(*map(self.following.__getitem__, state))
-            )
-            is_whole = self.whole.nullable if state is None else bool(self.whole.last & state)
+        obeys, kind = np.unique(obeys, axis=1, return_inverse=True)
+        number: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
+        self.states, rows, accepting = [None], [], []
+        for state in self.states:  # which grows meanwhile
+            if state is None:
+                read, is_whole = {*self.whole.first}, self.whole.nullable
+            else:
+                read = set().union(*(self.following[place] for place in state))
+                is_whole = bool(self.whole.last & state)
             row = np.full(obeys.shape[1], FORBIDDEN)
             for group in np.flatnonzero(obeys[sorted(read)].any(axis=0)):
                 reached = frozenset(place for place in read if obeys[place, group])
-                if reached not in states:
-                    states[reached] = len(states)
-                    reached_sets.append(reached)
-                row[group] = states[reached]
-            if len(states) > MOST_STATES:
-                raise self._too_large(f"at most {MOST_STATES:,} states")
+                if reached not in number:
+                    number[reached] = len(number)
+                    self.states.append(reached)
+                row[group] = number[reached]
+            if len(number) > MOST_STATES:
+                raise self._fault(f"at most {MOST_STATES:,} states")
             rows.append(row)
-            accepts.append(is_whole)
-        self.states = reached_sets
-        return self._trimmed(np.array(rows)[:, kind], np.array(accepts), end)
-
-    def _trimmed(self, follow: np.ndarray, accepts: np.ndarray, end: int) -> np.ndarray:
+            accepting.append(is_whole)
+        follow, accepts = np.array(rows)[:, kind.reshape(-1)], np.array(accepting)
         alive = accepts.copy()
         while (more := ~alive & (alive[follow] & (follow >= 0)).any(axis=1)).any():
             alive |= more
@@ -126,53 +115,29 @@ class Expression:
         follow[:, end] = np.where(accepts, np.arange(len(follow)), FORBIDDEN)
         return follow
 
-    def _tokenised(self) -> Iterator[str]:
-        place = 0
-        while place < len(self.text):
-            match = TOKEN.match(self.text, place)
-            if not match:
-                raise self._wrong('a closing "', self.text[place:])
-            if match[1]:
-                yield match[1]
-            place = max(match.end(), place + 1)
-
-    def _check_size(self) -> None:
-        """Limit nested brackets, which are parsed by recursion, and tests, which fill a table."""
-        tests, depth, deepest = 0, 0, 0
-        for token in self._tokens:
-            tests += token not in ("(", ")", "|", *REPEAT)
-            depth += (token == "(") - (token == ")")
-            deepest = max(deepest, depth)
-        if tests > MOST_TESTS:
-            raise self._too_large(f"at most {MOST_TESTS:,} words")
-        if deepest > DEEPEST:
-            raise self._too_large(f"brackets at most {DEEPEST} deep")
-
     def _alternatives(self) -> Piece:
         part = self._sequence()
-        while self._tokens[-1:] == ["|"]:
+        while self._tokens[-1] == "|":
             self._tokens.pop()
-            other = self._sequence()
-            part = Piece(
-                part.nullable or other.nullable, part.first | other.first, part.last | other.last
-            )
+            nullable, first, last = self._sequence()
+            part = Piece(part.nullable or nullable, part.first | first, part.last | last)
         return part
 
     def _sequence(self) -> Piece:
-        part = Piece()
-        while self._tokens and self._tokens[-1] not in ("|", ")"):
-            other = self._repeated()
-            self._link(part.last, other.first)
+        part = Piece(True, frozenset(), frozenset())
+        while self._tokens[-1] not in ("", "|", ")"):
+            nullable, first, last = self._repeated()
+            self._link(part.last, first)
             part = Piece(
-                part.nullable and other.nullable,
-                part.first | other.first if part.nullable else part.first,
-                part.last | other.last if other.nullable else other.last,
+                part.nullable and nullable,
+                part.first | first if part.nullable else part.first,
+                part.last | last if nullable else last,
             )
         return part
 
     def _repeated(self) -> Piece:
         part = self._single()
-        while self._tokens and self._tokens[-1] in REPEAT:
+        while self._tokens[-1] in REPEAT:
             sign = self._tokens.pop()
             if sign != "?":
                 self._link(part.last, part.first)
@@ -184,11 +149,16 @@ class Expression:
         if token in REPEAT:
             raise self._wrong("a test or a bracket", token)
         if token == "(":
+            self._depth += 1
+            if self._depth > DEEPEST:  # they are parsed by recursion
+                raise self._fault(f"brackets at most {DEEPEST} deep")
             part = self._alternatives()
-            if self._tokens[-1:] != [")"]:
-                raise self._wrong(")", self._tokens[-1] if self._tokens else "the end")
-            self._tokens.pop()
+            self._depth -= 1
+            if (closing := self._tokens.pop()) != ")":
+                raise self._wrong(")", closing)
             return part
+        if len(self.tests) == MOST_TESTS:  # they fill a table
+            raise self._fault(f"at most {MOST_TESTS:,} words")
         self.tests.append(token)
         self.following.append(set())
         place = frozenset({len(self.tests) - 1})
@@ -199,9 +169,9 @@ class Expression:
             self.following[place] |= first
 
     def _wrong(self, expected: str, token: str) -> AccordError:
-        return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{token:.{SHOWN}}'")
+        return self._fault(f"{expected}, found '{token or 'the end':.{SHOWN}}'")
 
-    def _too_large(self, expected: str) -> AccordError:
+    def _fault(self, expected: str) -> AccordError:
         return AccordError(f"'{self.text:.{SHOWN}}': expected {expected}")
 
 
@@ -276,43 +246,32 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
     """Return the tests of single characters, the characters they name, and the expression."""
     tests: list[Test] = []
     named: set[str] = set()
-    text: list[str] = []
+    text, where = [], f"/{expression:.{SHOWN}}/"
     for unit in UNIT.finditer(expression):
         escaped, negated, inside, sign, unknown, plain = unit.groups()
         if unknown == "[":
-            raise AccordError(
-                f"/{expression:.{SHOWN}}/: expected an expression, but unterminated ["
-            )
+            raise AccordError(f"{where}: expected an expression, but unterminated [")
         if unknown:
-            raise AccordError(
-                f"/{expression:.{SHOWN}}/: expected \\{unknown} for the sign itself, "
-                f"found {unknown}"
-            )
+            raise AccordError(f"{where}: expected \\{unknown} for the sign itself, found {unknown}")
         if sign:
             text.append(sign)
             continue
         if escaped and not KNOWN_ESCAPE.fullmatch(escaped):
-            raise AccordError(
-                f"/{expression:.{SHOWN}}/: expected \\d or an escaped sign, found \\{escaped}"
-            )
+            raise AccordError(f"{where}: expected \\d or an escaped sign, found \\{escaped}")
         text.append(f'"{len(tests)}"')
         if plain == ".":
             tests.append(lambda c: True)
             continue
         members = {*DIGITS} if escaped == "d" else _members(inside or escaped or plain)
         named |= members
-        tests.append(_among(members, bool(negated)))
+        tests.append(lambda c, members=members, negated=bool(negated): (c in members) != negated)
     try:
         parsed = Expression(" ".join(text))
     except ValueError as error:  # it names tests by their numbers
         _, _, fault = str(error).partition("': ")
-        raise AccordError(f"/{expression:.{SHOWN}}/: {fault}") from None
+        raise AccordError(f"{where}: {fault}") from None
     parsed.text = f"/{expression}/"  # as later errors have it
     return tests, named, parsed
-
-
-def _among(members: set[str], negated: bool) -> Test:
-    return lambda c: (c in members) != negated
 
 
 def _members(inside: str) -> set[str]:
@@ -360,12 +319,20 @@ class WordAutomaton:
         return states
 
 
+# Queries that a constraint leaves as they are
+UNCONSTRAINED = (
+    *("initial_state", "advance", "columns", "as_read", "adaptor", "vectors", "parameter_count"),
+)
+
+
 class ConstrainedModel(InferenceModel):
     """Another model, constrained by an automaton; its earlier constraints still hold."""
 
     def __init__(self, whole: InferenceModel, automaton: WordAutomaton):
         self.whole, self.automaton = whole, automaton
         self.is_sum, self.sharpness = whole.is_sum, whole.sharpness
+        for name in UNCONSTRAINED:
+            setattr(self, name, getattr(whole, name))
         groups = int(automaton.group.max()) + 1
         pairs = whole.signature * groups + automaton.group
         parts, self.signature = np.unique(pairs, return_inverse=True)
@@ -399,37 +366,14 @@ class ConstrainedModel(InferenceModel):
             )
         return log_p, total
 
-    def adaptor(self, h: Rows) -> np.ndarray:
-        return self.whole.adaptor(h)
-
     def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
         terms = self.whole.terms(h, words, context[:, :-1])
         weight = self.weight[context[:, -1:].astype(np.int64), self.signature[words]]
         total = self._weighed(h, context)[1]
         return terms._replace(background=terms.background + weight, log_z=terms.log_z + total)
 
-    def initial_state(self, columns: int) -> State:
-        return self.whole.initial_state(columns)
-
-    def advance(
-        self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
-    ) -> tuple[Rows, State]:
-        return self.whole.advance(words, state, extra)
-
-    def columns(self, state: State, chosen: np.ndarray) -> State:
-        return self.whole.columns(state, chosen)
-
-    def as_read(self, sentences: Sentences) -> Sentences:
-        return self.whole.as_read(sentences)
-
-    def vectors(self) -> PsiVectors:
-        return self.whole.vectors()
-
     def switched_off(self, features: Sequence[int]) -> "ConstrainedModel":
         return ConstrainedModel(self.whole.switched_off(features), self.automaton)
-
-    def parameter_count(self) -> int:
-        return self.whole.parameter_count()
 
 
 ENOUGH = 1e-6  # the weight is tuned until it moves by less

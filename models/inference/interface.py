@@ -9,7 +9,6 @@ Results are numpy arrays. The outputs h of the encoder and its states are arrays
 of which callers only choose rows.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -51,7 +50,7 @@ class ScoreTerms(NamedTuple):
     named: list[dict[int, float]]  # nats of words that the context names, in each state
 
 
-class InferenceModel(ABC):
+class InferenceModel:
     """A trained model over words.
 
     `signature` and `log_share` say how words share the mass of their signature, log p(x | s). If
@@ -65,11 +64,10 @@ class InferenceModel(ABC):
     reads_documents = False  # whether it was trained on documents
     scored_at_once = 128  # states whose words are scored together
 
-    @abstractmethod
     def initial_state(self, columns: int) -> State:
         """Return the state before a text, for a number of columns."""
+        raise NotImplementedError
 
-    @abstractmethod
     def advance(
         self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
     ) -> tuple[Rows, State]:
@@ -77,18 +75,19 @@ class InferenceModel(ABC):
 
         `extra` has further inputs of the words, such as labels.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def columns(self, state: State, chosen: np.ndarray) -> State:
         """Return the chosen columns of a state."""
+        raise NotImplementedError
 
-    @abstractmethod
     def signature_log_prob(self, h: Rows, context: np.ndarray) -> np.ndarray:
         """Return log p(s | K) of every signature: (N × S)."""
+        raise NotImplementedError
 
-    @abstractmethod
     def parameter_count(self) -> int:
         """Return the number of weights."""
+        raise NotImplementedError
 
     def contexts(self, sentences: Sentences) -> np.ndarray:
         """Return the background's context of each word (N × n); by default n is 0."""
