@@ -42,20 +42,6 @@ def test_the_vocabulary_grows_and_its_signatures_do_not(words):
     assert (np.diff(mass) < 0).all()
 
 
-def test_meaning_makes_more_signatures():
-    counts = {
-        meaning: vocabulary(20_000, meaning)[0].signature_count
-        for meaning in ("no meaning", "classes", "vectors")
-    }
-    assert counts["no meaning"] < counts["classes"] < counts["vectors"] <= 20_000
-    features, _ = vocabulary(20_000, "classes")
-    rows = np.diff(features.indptr)[features.signature]
-    plain, _ = vocabulary(20_000)
-    extra = rows - np.diff(plain.indptr)[plain.signature]
-    assert set(extra[:17_600]) == {1}, "words with a vector have one class each"
-    assert set(extra[17_600:]) == {0}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_every_output_learns(output):
@@ -91,12 +77,6 @@ def test_verdicts_compare_round_by_round():
     )
     assert [verdict.ratio for verdict in ratios] == [1.0, 2.0, 5.0, 13.0, 3.0, 1.4]
     assert [verdict.reached for verdict in ratios] == [True, False, True, True, True, False]
-
-
-def test_a_softmax_that_would_not_fit_is_left_out():
-    assert BenchSetting("softmax", 1_000).fits()
-    assert not BenchSetting("softmax", 10**10).fits()
-    assert BenchSetting("log-linear", 10**10).fits()
 
 
 @pytest.fixture

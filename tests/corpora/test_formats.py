@@ -34,15 +34,8 @@ def test_labels_are_read_by_their_names(tmp_path, name):
     [
         ("a.tsv", "phrase\tgenre\nVa .\tnews\n", r"line 1: expected a header .* 'text'"),
         ("a.tsv", "text\tgenre\nVa .\n", "line 2: expected 2 columns, found 1"),
-        ("a.tsv", "text\tgenre\n \tnews\n", "line 2: expected a sentence in 'text'"),
-        (
-            "a.jsonl",
-            '{"text": "Va ."}\n{"texte": "Viens ."}\n',
-            "line 2: expected 'text' to be str",
-        ),
         ("a.jsonl", "{\n", "line 1: expected an object in JSON, but"),
         ("a.jsonl", '{"text": "Va \\ud800."}\n', r"a\.jsonl, line 1: .* half of a character"),
-        ("a.jsonl", "[" * 10_000, "line 1: .* it is nested too deeply"),
     ],
 )
 def test_what_is_no_table_of_sentences_is_refused(tmp_path, name, content, fault):
@@ -106,12 +99,6 @@ def test_definitions_with_wiki_markup_are_left_out_and_counted(tmp_path):
     assert left_out == {"wiki markup": len(MARKUP), "fewer than 10 words": len(wanted)}
 
 
-def test_a_line_without_a_tab_is_named(tmp_path):
-    (tmp_path / "glosses.txt.gz").write_bytes(gzip.compress(b"chat\tAnimal.\nchien\n"))
-    with pytest.raises(CorpusError, match=r"glosses\.txt\.gz, line 2: expected headword, tab"):
-        list(read("wiktionnaire", folder=lambda name: tmp_path))
-
-
 def test_the_real_definitions_have_the_size_the_catalogue_promises(fetched):
     found = list(read("wiktionnaire", folder=fetched))
     assert len(found) == 157_282
@@ -156,12 +143,8 @@ def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(t
     ("line", "fault"),
     [
         ("{", "expected an object in JSON, but"),
-        ("[1]", r"expected an object in JSON, found '\[1\]"),
-        ("[" * 100_000, "expected an object in JSON, but"),
         (json.dumps({**ARTICLE, "heading": "\ud83d."}), "expected .* half of a character"),
-        (json.dumps({"id": 1, "heading": ""}), "expected 'article' to be str, found none"),
         (json.dumps({**ARTICLE, "id": "7"}), "expected 'id' to be int, found '7'"),
-        (json.dumps({**ARTICLE, "heading": None}), "expected 'heading' to be str, found None"),
     ],
 )
 def test_a_line_that_is_no_article_is_named(tmp_path, line, fault):

@@ -46,7 +46,3 @@ def test_of_scraps_nothing_is_lost(text):
 def test_a_long_run_of_anything_is_read_once(character):
     """A rule that tried each place of it anew would take minutes."""
     assert "".join(segment(character * 100_000)) == character * 100_000
-
-
-def test_invisible_spaces_end_a_sentence_and_are_none_of_it():
-    assert segment("Un mot.\u200bUn autre.\xa0\ufeff") == ["Un mot.", "Un autre."]

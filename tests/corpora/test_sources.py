@@ -1,12 +1,11 @@
 """What a user may name as a corpus, several as one, and what is said when it cannot be read."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 
 from accord.corpora.sources import CORPORA, files, part_names, read, read_parts, read_words
-from accord.corpora.text import CorpusError, kind
+from accord.corpora.text import CorpusError
 
 TREE = "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 
@@ -25,12 +24,6 @@ def test_a_file_a_pattern_and_a_folder(tmp_path, monkeypatch):
     assert texts(tmp_path / "a.txt") == texts("a*.txt") == texts("~/a.txt") == ["Un."]
     assert texts(tmp_path / "*.txt*") == texts(tmp_path) == ["Un.", "Deux."]
     assert files(str(tmp_path)) == [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
-
-
-def test_a_treebanks_licence_is_no_text_of_its_folder(tmp_path):
-    (tmp_path / "LICENSE.txt").write_text("All rights.\n")
-    (tmp_path / "x.conllu").write_text(TREE)
-    assert texts(tmp_path) == ["Oui"]
 
 
 def test_files_named_for_splits_fix_them_and_one_alone_does_not(tmp_path):
@@ -60,14 +53,6 @@ def test_named_treebanks_are_read_from_the_folder_given(tmp_path):
     assert all(sentence.id == sentence.split for sentence in found)
 
 
-def test_the_table_of_named_corpora_is_whole():
-    for corpus in CORPORA.values():
-        assert corpus.licence
-        assert {kind(Path(name)) for name in corpus.files} <= {".txt", ".conllu", ".jsonl"}
-        if corpus.repository:
-            assert set(corpus.repository.blobs) == set(corpus.files)
-
-
 @pytest.mark.parametrize(
     "source, message",
     [
@@ -80,27 +65,6 @@ def test_the_table_of_named_corpora_is_whole():
 def test_an_unknown_source_gets_the_nearest_name(source, message):
     with pytest.raises(CorpusError, match=message):
         list(read(source))
-
-
-def test_a_missing_file_gets_the_nearest_file(tmp_path):
-    (tmp_path / "phrases.txt").write_text("Un.\n")
-    with pytest.raises(CorpusError, match=r"the nearest is '.*/phrases\.txt'"):
-        list(read(str(tmp_path / "phrase.txt")))
-
-
-def test_what_cannot_be_a_corpus_is_said(tmp_path):
-    with pytest.raises(CorpusError, match=r"holds no file ending in \.conllu or \.txt"):
-        files(str(tmp_path))
-    (tmp_path / "a.pdf").write_text("x")
-    with pytest.raises(CorpusError, match=r"a\.pdf: expected a name ending in"):
-        files(str(tmp_path / "a.pdf"))
-    (tmp_path / "empty.txt").write_text("\n \n")
-    with pytest.raises(CorpusError, match=r"empty\.txt is empty"):
-        list(read(str(tmp_path / "empty.txt")))
-    with pytest.raises(CorpusError, match=r"fr-ud-train\.conllu is missing: .* ud-french-1\.3"):
-        files("ud-french-1.3", folder=lambda name: tmp_path)
-    with pytest.raises(CorpusError, match="wiktionnaire needs its data folder"):
-        list(read("wiktionnaire"))
 
 
 @pytest.mark.parametrize(

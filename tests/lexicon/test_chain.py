@@ -40,10 +40,6 @@ def test_fallback_asks_the_next_only_what_is_unknown(names):
     assert lemmas(chain, "zut") == []
 
 
-def test_its_name_is_that_of_all_its_parts(names):
-    assert lexicon.load([*names, "guesser"], folder=None).name == "first+second+guesser"
-
-
 def test_union_asks_all(names):
     chain = lexicon.load(names, folder=None, join="union")
     assert lemmas(chain, "porte") == ["porte", "porter"]
@@ -87,17 +83,6 @@ def test_lookup_and_analyses_say_the_same(names, join, lowercase):
 def test_the_source_of_each_answer(names):
     rows = lexicon.load(["closed", *names, "guesser"], folder=None).lookup(["le", "porte", "zut"])
     assert rows.groupby("word")["source"].first().tolist() == ["closed", "first", "guesser"]
-
-
-def test_iteration_gives_each_form_once(names):
-    chain = lexicon.load(names, folder=None)
-    assert sorted(chain) == sorted({"porte", "Paris", "paris", "oeuf"})
-    assert len(chain) == 4
-
-
-def test_an_unknown_name_names_the_nearest(names):
-    with pytest.raises(LexiconError, match="unknown lexicon 'lefft'; did you mean 'lefff'"):
-        lexicon.load(["lefft"], folder=None)
 
 
 def test_the_guesser_comes_last(names):

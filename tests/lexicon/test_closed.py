@@ -45,13 +45,6 @@ def test_signs_are_listed_as_words_are_and_say_what_their_class_says():
     assert "☺" not in {*closed} and closed.analyses("☺"), "any other has its analysis all the same"
 
 
-def test_a_year_is_a_number_and_a_year():
-    (year,) = Closed().analyses("1999")
-    assert year.upos == "NUM"
-    assert "Year=Yes" in year.feats.split("|")
-    assert all("Year" not in each.feats for each in Closed().analyses("3999"))
-
-
 @pytest.mark.parametrize(("form", "upos"), [("xive", "ADJ"), ("xiv", "NUM"), ("u.s.a.", "PROPN")])
 def test_shapes_of_a_lowercased_text(form, upos):
     assert [each.upos for each in Closed(lowercase=True).analyses(form)] == [upos]

@@ -72,15 +72,6 @@ def test_an_ending_says_nothing_of_what_a_word_means():
     pd.testing.assert_frame_equal(*guesses)
 
 
-def test_a_lexicon_of_names_alone_is_refused():
-    names = pd.DataFrame(
-        [("Zorglub", "Zorglub", "PROPN", "Number=Sing")],
-        columns=["form", "lemma", "upos", "feats"],
-    )
-    with pytest.raises(lexicon.LexiconError, match=r"nothing to learn from: .* small letters"):
-        learned_guesser(names, "")
-
-
 def test_the_same_rows_teach_the_same_guesses(lefff):
     rows = everything(lefff).iloc[::10]
     taught = (rows, rows.sample(frac=1, random_state=1))

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.lexicon.analysis import LexiconError
 from accord.lexicon.dictionaries import lexique, read_sounds
 from accord.lexicon.homophones import Homophones, Spoken
 
@@ -71,9 +70,3 @@ def test_whoever_sounds_like_another_is_sounded_like(spoken):
         assert all(form in found.sounding_like(other) for other in others)
         for elided, word in found.parted(form):
             assert form in found.joined(elided, word)
-
-
-def test_a_file_without_pronunciations_is_refused(tmp_path):
-    (tmp_path / "Lexique383.txt").write_text("1_ortho\t3_lemme\nle\tle\n", encoding="cp1252")
-    with pytest.raises(LexiconError, match="no column 2_phon"):
-        Homophones.of_rows(read_sounds(tmp_path / "Lexique383.txt"))

@@ -9,7 +9,6 @@ from query_cases import scored
 
 from accord.models.background import NGramBackground, kneser_ney
 from accord.models.data import END, NO_WORD, Sentences, batches
-from accord.models.log_linear import LogLinear
 from accord.models.model import LanguageModel
 from accord.models.ngrams import count
 from accord.models.parts import SMOOTHINGS
@@ -154,12 +153,6 @@ def test_a_network_trains_on_it(tmp_path):
     assert trainer.curve[-1].valid_nats < trainer.curve[0].valid_nats
 
 
-def test_ngrams_over_other_words_are_refused():
-    ngrams = kneser_ney(count(TEXT, 2, WORDS), np.full(WORDS, 1 / WORDS))
-    with pytest.raises(ValueError, match="n-grams: expected 60 words, as Φ has; got 9"):
-        NGramBackground(random_features(60), ngrams)
-
-
 def test_trust_weighs_what_the_context_says_of_a_signature():
     """log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z; shares within s stay."""
     background = learnt()
@@ -188,8 +181,3 @@ def test_evidence_is_what_the_context_adds_to_the_prior(order):
         prior, evidence = background.class_terms(context, split=True)
         assert torch.equal(prior, background.class_terms(context, split=True)[0])
         assert torch.allclose(prior + evidence, background.class_terms(context)[0], atol=2e-6)
-
-
-def test_half_of_a_background_is_believed_before_training():
-    layer = LogLinear(FEATURES, learnt(), 5, background_gate=True)
-    assert torch.equal(layer.background_gate(random_states(7).float()), torch.full((7, 1), 0.5))

@@ -33,9 +33,3 @@ def test_it_sums_to_one_in_every_place_and_scores_from_that(kind):
     assert torch.isfinite(log_p).all(), "no word is impossible"
     of_text = log_p[torch.arange(len(log_p)), torch.from_numpy(TEXT.ids.astype(np.int64))]
     assert model.score(TEXT) == pytest.approx(of_text.numpy(), abs=1e-6)
-
-
-def test_its_parameters_are_the_probabilities_listed():
-    ngrams = made("kneser-ney").background.ngrams
-    assert made("kneser-ney").parameter_count() == sum(len(table.p) for table in ngrams.tables)
-    assert made("unigram").parameter_count() == WORDS

@@ -130,17 +130,6 @@ def test_the_right_label_helps_and_the_wrong_one_harms(condition, tmp_path):
     assert unlabelled == pytest.approx(np.log(2), abs=0.2)  # which of two it is
 
 
-def test_labels_that_do_not_exist_are_refused():
-    model = a_model("input")
-    with pytest.raises(ValueError, match=r"up to \[2, 3\], got \[3, 0\]"):
-        scored(model, text((3, 0)))
-    with pytest.raises(ValueError, match="expected one of each of 2 kinds, got 1"):
-        scored(model, text((1,)))
-    with pytest.raises(ValueError, match="expects labels of the sentences, found none"):
-        phi = features()
-        LanguageModel(Recipe(condition="input"), phi, Unigram(phi, np.ones(WORDS)))
-
-
 WORDS = 7
 TEXT = Sentences(
     np.array([1, 2, 3, 0, 4, 0, 5, 6, 0, 1, 0]),
@@ -211,14 +200,3 @@ def test_scores_depend_on_the_sentence_before_and_sum_to_one():
     assert np.allclose(first[6:], second[6:])
     total = distributions(model, TEXT).exp().sum(1)
     assert torch.allclose(total, torch.ones(len(TEXT.ids)).double())
-
-
-def test_no_cuda_graph_records_it():
-    """Each different sentence before is read once: how many there are depends on the words."""
-    assert not model_of({"kind": "attended", "reach": 3}).has_fixed_shapes
-    assert model_of("none").has_fixed_shapes
-
-
-def test_only_a_log_linear_output_attends():
-    with pytest.raises(ValueError, match="condition: attended: expected a log-linear output"):
-        Recipe(condition="attended", output="softmax")

@@ -102,11 +102,6 @@ def test_an_epoch_reads_whole_documents_in_random_order():
     assert (np.diff(read)[inside] == 1).all()  # and its words are in their order
 
 
-def test_a_model_of_sentences_reads_each_by_itself():
-    network = model().eval()
-    assert np.array_equal(scored(network, TEXT), scored(network, ALONE))
-
-
 def test_an_epoch_reads_a_document_as_often_as_its_weight_says():
     weights = np.array([0.5, 2, 1])[DOCUMENTS % 3]
     text, recipe = TEXT._replace(weights=weights), Recipe(text="documents", batch=1)
@@ -118,11 +113,6 @@ def test_an_epoch_reads_a_document_as_often_as_its_weight_says():
     of_word = np.repeat(weights, text.lengths)
     assert read == pytest.approx(of_word, abs=0.1)
     assert (read[of_word == 2] == pytest.approx(2)) and text.epoch_words == of_word.sum()
-
-
-def test_a_text_without_documents_is_refused_where_these_are_asked_for():
-    with pytest.raises(ValueError, match="documents"):
-        next(windows(ALONE, Recipe(text="documents"), generator()))
 
 
 def test_chosen_sentences_keep_their_documents():

@@ -124,18 +124,6 @@ def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
     assert taught.gather(1, words).log().mean() < surer.gather(1, words).log().mean() - 0.5
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"output": "softmax"}, "teachers: expected output: log-linear, got softmax"),
-        ({"folds": 2}, "folds: expected 0 of a model that is taught"),
-    ],
-)
-def test_models_that_cannot_be_taught_are_rejected(changes, error):
-    with pytest.raises(ValueError, match=error):
-        replace(RECIPE, teachers=Teachers(("a",)), **changes)
-
-
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 def test_its_gradient_by_signatures_is_that_of_the_sum_over_words(temperature):
     _, _, layer = unigram_layer()

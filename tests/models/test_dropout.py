@@ -6,7 +6,6 @@ from torch import nn
 
 from accord.models.encoder import FeatureEmbedding, VariationalDropout
 from accord.models.phi import Features
-from accord.models.recipe import Recipe
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +46,3 @@ def test_dropout_does_nothing_outside_training_or_at_rate_zero():
         FeatureEmbedding(Features.one_hot(5), 3, dropout=0.0),
     ):
         assert torch.equal(embedding(torch.arange(5)), embedding.weight)
-
-
-def test_a_decay_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="ema: expected from 0 to under 1, got 1"):
-        Recipe(ema=1.0)

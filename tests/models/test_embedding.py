@@ -51,11 +51,6 @@ def test_feature_dropout_leaves_out_features_in_training_only():
     assert torch.allclose(mean, kept, atol=0.2)
 
 
-def test_a_word_out_of_range_is_refused():
-    with pytest.raises(IndexError, match=r"words: .* under 60; got 60 at index \(0, 1\)"):
-        FeatureEmbedding(random_features(), 5)(torch.tensor([[0, 60]]))
-
-
 # Words 0 and 1 have the same features, word 2 has others.
 FEATURES = Features(
     np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 0, 1]), feature_count=2
@@ -77,14 +72,3 @@ def test_words_of_one_signature_are_read_alike_by_features_and_apart_by_words():
     assert not torch.allclose(by_features[0], by_features[2])
     by_words = read(input="words", tied=False)
     assert not torch.allclose(by_words[0], by_words[1])
-
-
-def test_words_cannot_be_tied_to_features():
-    with pytest.raises(ValueError, match="expected tied: false"):
-        read(input="words", tied=True)
-
-
-def test_letters_are_no_features():
-    letters = np.array([[1, 2], [1, 3], [3, 2]])
-    with pytest.raises(ValueError, match="psi: expected features of words, got their letters"):
-        LanguageModel(Recipe(), FEATURES, Uniform(FEATURES), psi=letters)

@@ -73,11 +73,6 @@ def test_rows_follow_the_names_and_new_ones_are_zero():
     assert all(rows.tolist() == [3.0, 0.0, 1.0] for rows in grown.values())
 
 
-def test_weights_of_other_features_are_refused():
-    with pytest.raises(ValueError, match=r"output\.bias: expected 2 rows, .* got 3"):
-        rows_by_name({"output.bias": torch.zeros(3)}, ["a", "b"], ["a", "b"])
-
-
 def test_the_text_that_it_was_counted_on_changes_nothing():
     assert np.array_equal(adapted(PRIOR, COUNTS, np.zeros(10, int)), PRIOR)
 

@@ -179,18 +179,6 @@ def test_a_word_out_of_range_is_refused(word):
         layer.loss(random_states(3), torch.tensor([0, 59, word]))
 
 
-def test_a_weight_that_does_not_fit_is_refused():
-    features = random_features()
-    with pytest.raises(ValueError, match=r"weight: expected 8 features × 5 to tie; got \(8, 6\)"):
-        weight = torch.nn.Parameter(torch.zeros(8, 6))
-        LogLinear(features, Uniform(features), 5, weight=weight)
-
-
-def test_a_background_for_other_words_is_refused():
-    with pytest.raises(ValueError, match=r"background: expected one for 60 words .* for 50 words"):
-        LogLinear(random_features(60), Uniform(random_features(50)), 5)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_extreme_weights(dtype):
     features, mass, layer = unigram_layer(dtype=dtype)

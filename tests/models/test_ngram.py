@@ -94,7 +94,6 @@ def test_models_in_one_set_of_tables_stay_themselves():
     ("ids", "order", "message"),
     [
         ([1, 2, 0], 5, "order: expected at most 4, the longest sentence with its start; got 5"),
-        ([1, 2, 0], 0, "order: expected 1 or more, got 0"),
         ([1, 99, 0], 2, "sentences: expected word ids from 0 to under 9; got 99 at index 1"),
         ([1, 2, 3], 2, "sentences: expected END, 0, to close each; sentence 0 has 3"),
     ],
@@ -102,9 +101,3 @@ def test_models_in_one_set_of_tables_stay_themselves():
 def test_bad_text_is_refused_by_place(ids, order, message):
     with pytest.raises(ValueError, match=message):
         count(Sentences(np.array(ids), np.array([len(ids)])), order, WORDS)
-
-
-def test_no_text_is_refused():
-    nothing = Sentences(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    with pytest.raises(ValueError, match="sentences: expected text to count, got none"):
-        count(nothing, 2, WORDS)

@@ -104,8 +104,3 @@ def test_muon_steps_as_pytorch(shape):
     distance = (theirs - first).norm()
     assert distance > 0.1
     assert (ours - theirs).norm() < 0.01 * distance  # PyTorch's products are in bfloat16
-
-
-def test_muon_needs_matrices():
-    with pytest.raises(ValueError, match="muon expects an encoder that trains matrices"):
-        optimiser(replace(RECIPE, optimiser="muon"), nn.Linear(2, 2))

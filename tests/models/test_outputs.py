@@ -14,7 +14,6 @@ from accord.models.softmax import Adaptive, SelfNormalised, SignatureOutput, Sof
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0
-CLASSES = np.random.default_rng(1).permutation(np.repeat(np.arange(5), [20, 1, 9, 2, 8]))
 # The 40 words in 25 signatures, each with a feature of its own but the last two, with two each.
 SHARED = Features(
     np.array([*range(24), 25, 27]),
@@ -72,12 +71,6 @@ def test_they_train_under_autocast(output):
     assert all(parameter.grad.isfinite().all() for parameter in output.parameters())
 
 
-@pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
-def test_a_word_out_of_range_is_refused(output):
-    with pytest.raises(IndexError, match="words: expected word ids from 0 to under 40; got 40"):
-        output.loss(torch.zeros(1, SIZE), torch.tensor([40]))
-
-
 def test_the_softmax_is_the_log_linear_model_with_one_hot_features():
     softmax, *_, log_linear = outputs()
     log_linear.load_state_dict(softmax.state_dict())
@@ -94,21 +87,6 @@ def test_before_anything_is_learned_words_are_as_likely_as_they_are_frequent(nam
         frequent = output.within.rank[output.signature] < 12
         p, expected = p[frequent], expected[frequent]
     assert p == pytest.approx(expected, rel=1e-4)
-
-
-def test_the_softmax_may_share_its_weights():
-    weight = torch.nn.Parameter(torch.zeros(40, SIZE))
-    assert Softmax(40, SIZE, weight=weight).weight is weight
-    with pytest.raises(
-        ValueError, match=r"weight: expected 40 features × 65 to tie; got \(40, 64\)"
-    ):
-        Softmax(40, SIZE + 1, weight=weight)
-
-
-def test_adaptive_puts_the_frequent_words_into_the_head():
-    adaptive = outputs()[1]
-    frequent = np.argsort(-MASS)[:5]
-    assert sorted(adaptive.rank[torch.from_numpy(frequent)].tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_a_softmax_that_normalises_itself_comes_to_need_no_z():

@@ -4,7 +4,6 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import accord
 from accord.pipeline.cli.main import app
 
 NGRAMS = """\\data\\
@@ -41,9 +40,3 @@ def test_a_file_of_ngrams_is_offered_by_the_commands_that_take_one(name, tmp_pat
     )
     done = CliRunner().invoke(app, [name, *ASKED[name], "--run", "n.arpa"])
     assert (done.exit_code == 0) == (".arpa" in run.help), done.output
-
-
-def test_it_says_that_it_is_a_file(tmp_path):
-    (tmp_path / "mine.arpa").write_text(NGRAMS)
-    model = accord.load(tmp_path / "mine.arpa")
-    assert repr(model).startswith("<Accord: arpa model 'mine.arpa', ")

@@ -15,30 +15,9 @@ from log_linear_cases import (
 )
 
 from accord.models.data import Sentences
-from accord.zoo.backgrounds import (
-    CharacterAutomaton,
-    LabelledUnigram,
-    counted_by_label,
-    weighed,
-    with_topics,
-)
+from accord.zoo.backgrounds import CharacterAutomaton, LabelledUnigram, weighed
 
 TEXT = Sentences(np.array([1, 2, 0, 3, 3, 0, 1, 0]), np.array([3, 3, 2]), np.array([[1], [2], [0]]))
-PRIOR = np.array([3.0, 2, 1, 2, 2])
-
-
-def test_words_are_counted_by_the_label_of_their_sentence():
-    mass = counted_by_label(TEXT, 3, PRIOR, weight=0.25)
-    assert mass.shape == (4, 5)
-    assert np.allclose(mass.sum(axis=1), 1)
-    assert np.allclose(mass[1], 0.25 * np.array([1, 1, 1, 0, 0]) / 3 + 0.75 * PRIOR / 10)
-    assert np.allclose(mass[2], 0.25 * np.array([1, 0, 0, 2, 0]) / 3 + 0.75 * PRIOR / 10)
-    assert np.allclose(mass[[0, 3]], PRIOR / 10)  # no label, and one that no sentence has
-
-
-def test_listed_words_of_a_topic_are_heavier():
-    mass = with_topics(np.ones((3, 4)), ["law", "sport"], {"sport": [1, 3]}, boost=5)
-    assert mass.tolist() == [[1, 1, 1, 1], [1, 1, 1, 1], [1, 5, 1, 5]]
 
 
 def test_p_under_a_label_is_that_of_the_definition_and_the_label_may_be_given_later():

@@ -11,7 +11,6 @@ import accord
 from accord.models.inference.torch_model import Backward
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.cli.main import app
-from accord.pipeline.config.configuration import load_config
 from accord.pipeline.correct.correct import Corrector, Prior
 from accord.pipeline.model.find import one
 from accord.zoo.lattices import NBest, RankMeasures, Terms, Weights, read_nbest
@@ -50,11 +49,6 @@ def test_both_directions_have_a_pseudo_perplexity(run):
     row = dict(zip(*(line.strip("| ").split("|") for line in (table[0], table[-1])), strict=True))
     forward, backward, both = (float(each) for each in [*row.values()][2:])
     assert both < min(forward, backward)
-    turned = ["combine", f"{run}/ll-rnn", f"{run}/rnn", "--bidirectional"]
-    wrong = CliRunner().invoke(app, turned)
-    assert wrong.exit_code and "train.text: backward" in wrong.output
-    alone = CliRunner().invoke(app, ["combine", f"{run}/rnn", "--bidirectional"])
-    assert alone.exit_code == 2 and "expected two models, FORWARD BACKWARD" in alone.output
 
 
 def test_a_backward_model_has_half_of_the_say(run):
@@ -73,15 +67,6 @@ def test_a_backward_model_has_half_of_the_say(run):
     assert log_p == pytest.approx(sum(sums) / 2, abs=1e-4)
     for kept in corrector.meant(["les", "petite", "fille", "dorment", "."], Prior()):
         assert kept.gain > Prior().cost(kept.change)
-    wrong = ["correct", SENTENCE, "--run", str(run), "--model", "rnn", "--backward", f"{run}/rnn"]
-    done = CliRunner().invoke(app, wrong)
-    assert done.exit_code and "--backward: expected a model" in done.output
-
-
-def test_a_direction_without_meaning_is_refused():
-    settings = ["ll-rnn.train.text=backward", "ll-rnn.background.kind=ngram"]
-    with pytest.raises(ValueError, match=r"train.text: backward expects words and no background"):
-        load_config("tiny", settings)
 
 
 def test_ranks_count_the_hypothesis_with_the_fewest_errors():
@@ -106,7 +91,3 @@ def test_dynamic_evaluation_is_an_option_of_score_that_says_so(run, tmp_path):
     first, last = (float(dynamic.splitlines()[at].split()[0]) for at in (2, -2))
     assert f"{first:.2f}" in plain
     assert last > first + 1, "a sentence that was read 29 times has become likelier"
-    refused = CliRunner().invoke(
-        app, ["score", SENTENCE, "--run", f"{run}/ll-rnn", "--dynamic", "1"]
-    )
-    assert refused.exit_code and "--dynamic: expected a network" in refused.output

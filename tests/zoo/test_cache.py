@@ -9,12 +9,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
 from accord.models.inference.torch_model import TorchBackground, TorchModel
-from accord.models.mixture import (
-    chunks,
-    mixed,
-    score,
-    stacked_distributions,
-)
+from accord.models.mixture import chunks, score
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.zoo.memory import Cache
@@ -36,24 +31,6 @@ def ngrams() -> TorchBackground:
 
 
 PARTS = [network(1), network(2), ngrams()]
-WITH_CACHE = [ngrams(), Cache(WORDS, half_life=50)]
-
-
-@pytest.mark.parametrize("model", [Cache(WORDS, half_life=5)])
-def test_every_part_scores_a_text_by_its_distributions(model):
-    log_p = torch.from_numpy(model.log_distributions(TEXT))
-    assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-6)
-    of_text = log_p[range(len(log_p)), TEXT.ids.tolist()].numpy()
-    assert model.score(TEXT) == pytest.approx(of_text, abs=1e-5)
-
-
-@pytest.mark.parametrize(("parts", "weights"), [(WITH_CACHE, [0.9, 0.1])])
-def test_a_mixture_is_a_distribution(parts, weights):
-    log_p = stacked_distributions(parts, TEXT).double().numpy()
-    of_all = mixed(log_p.reshape(len(parts), -1), np.array(weights)).reshape(log_p.shape[1:])
-    assert np.exp(of_all).sum(axis=1) == pytest.approx(np.ones(len(of_all)), abs=1e-6)
-    of_text = mixed(np.stack([part.score(TEXT) for part in parts]), np.array(weights))
-    assert of_text == pytest.approx(of_all[range(len(of_all)), TEXT.ids], abs=1e-5)
 
 
 def combined(parts, weights) -> np.ndarray:
@@ -68,12 +45,6 @@ def test_a_part_of_exponent_0_is_left_out():
     for weights, log_p in zip(weightings, score(parts, weightings, chunks(TEXT)), strict=True):
         chosen = np.flatnonzero(weights)
         assert np.allclose(log_p, combined([parts[at] for at in chosen], weights[chosen]))
-
-
-def test_models_over_other_words_are_not_combined():
-    other = Cache(WORDS + 1, half_life=5)
-    with pytest.raises(ValueError, match=r"models over one vocabulary, got some over \[9, 10\]"):
-        combined([ngrams(), other], np.ones(2))
 
 
 def test_the_cache_is_what_its_definition_says():

@@ -63,11 +63,3 @@ def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
     assert is_spelled.any()
     assert np.isinf(log_p[is_spelled]).all()
     assert np.isfinite(log_p[~is_spelled]).any()
-
-
-def test_neighbours_are_those_of_one_network(closed_run):
-    models = find(str(closed_run))
-    with pytest.raises(ValueError, match=r"expected one model, RUN/MODEL; .* rnn, ll-rnn, ngrams"):
-        combine.linear(models, neighbours=str(closed_run))
-    with pytest.raises(ValueError, match=r"a network over words.*'ngrams' has no states"):
-        combine.linear(models, neighbours=f"{closed_run}/ngrams")

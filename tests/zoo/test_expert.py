@@ -158,39 +158,3 @@ def test_an_expert_that_names_nothing_changes_nothing():
     silent.load_state_dict(plain.state_dict(), strict=False)
     h, context = random_states(4), torch.zeros(4, 3, dtype=torch.long)
     assert torch.allclose(silent.log_prob(h, context), plain.log_prob(h), atol=1e-12)
-
-
-@pytest.mark.slow
-def test_a_number_must_equal_one_found_in_the_context():
-    """The worked example: in "5 et 3 font … 3", the last word is a number seen before.
-
-    Words 0–9 are numbers, all of one signature, so Φ cannot tell them apart; 10–19 are not. The
-    expert names the numbers of the context, and one weight learns that the next must be one.
-    """
-    features = sparse([[1.0, 0.0]] * 10 + [[0.0, 1.0]] * 10)
-    numbers = Expert(
-        lambda context: (torch.where(context < 10, context, -1), torch.ones(context.shape)), 3
-    )
-    layer = ExpertLogLinear(features, Uniform(features), 4, expert=numbers)
-    generator = torch.Generator().manual_seed(0)
-    context = torch.randint(20, (512, 3), generator=generator)
-    context[:, 1] %= 10  # at least one number in each
-    targets, h = context[:, 1], torch.ones(512, 4)
-    optimiser = torch.optim.Adam(layer.parameters(), lr=0.1)
-    for _ in range(200):
-        optimiser.zero_grad()
-        layer.loss(h, targets, context).backward()
-        optimiser.step()
-    p = layer.log_prob(h, context).exp()
-    of_named = p.gather(1, context) * (context < 10)
-    in_context = torch.zeros_like(p).scatter_reduce(1, context, of_named, "amax")
-    assert in_context.sum(dim=1).min() > 0.99
-    assert layer.adaptor(h)[0, -1] > 5
-
-
-def test_a_named_word_out_of_range_is_refused():
-    features = random_features()
-    beyond = Expert(lambda context: (context + 60, context * 1.0), 1)
-    layer = ExpertLogLinear(features, Uniform(features), 5, expert=beyond)
-    with pytest.raises(IndexError, match=r"the expert's words: .* from -1 .* 60; got 60 at index"):
-        layer.loss(torch.zeros(1, 5), torch.tensor([0]), torch.tensor([[0]]))

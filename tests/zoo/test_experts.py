@@ -1,20 +1,14 @@
 """Experts that a recipe names: what they name, and a whole model that has one."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 import torch
 from query_cases import distributions
-from training_cases import END, RECIPE, WORDS, features, model, sentences
+from training_cases import END, WORDS, model, sentences
 
-from accord.models.background import NGramBackground, kneser_ney
 from accord.models.constraints import ConstrainedModel, WordAutomaton
 from accord.models.data import NO_WORD, Sentences
 from accord.models.inference.torch_model import TorchModel
-from accord.models.model import LanguageModel
 from accord.models.phi import Features
-from accord.models.train import Trainer
 from accord.zoo.outputs import EXPERTS
 
 TEXT = sentences(20)
@@ -59,31 +53,6 @@ def test_words_said_before_and_they_alone_are_likelier_by_the_expert_s_weight():
         start += length
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("gate", [False, True])
-def test_it_is_trained_over_a_background_of_n_grams(gate, tmp_path):
-    phi, recipe = features(), replace(RECIPE, epochs=1)
-    background = NGramBackground.learn(phi, [TEXT], 3, kneser_ney, np.ones_like)
-    plain, copying = (
-        LanguageModel(replace(recipe, output=output), phi, background)
-        for output in (
-            {"kind": "log-linear", "background_gate": gate},
-            {"kind": "expert", "expert": COPY, "background_gate": gate},
-        )
-    )
-    Trainer(copying, copying.recipe, tmp_path).fit(TEXT, TEXT)
-    weight = copying.output.expert_weight
-    assert (weight != 0).any()
-    p = distributions(copying, TEXT).exp()
-    assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
-    with torch.no_grad():
-        weight.zero_()
-    own = copying.state_dict()
-    plain.load_state_dict({name: own[name] for name in plain.state_dict()})
-    expected = distributions(plain, TEXT)
-    assert torch.allclose(distributions(copying, TEXT), expected, atol=1e-4)
-
-
 def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     _, copying = with_expert(1.0)
     group = np.where(np.arange(WORDS) == END, 0, 1 + np.arange(WORDS) % 2)
@@ -91,10 +60,3 @@ def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     p = torch.from_numpy(held.log_distributions(TEXT)).exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
     assert (p[:, group == 2] == 0).all()
-
-
-def test_an_expert_that_does_not_exist_is_named():
-    with pytest.raises(
-        ValueError, match=r"output: expert\.expert: expected one of copy, got 'cpoy'; the nearest"
-    ):
-        model(output={"kind": "expert", "expert": "cpoy"})

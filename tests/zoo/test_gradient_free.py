@@ -56,21 +56,6 @@ def test_the_slopes_are_those_of_ridge_regression_on_the_next_word():
     assert np.allclose(model.output.weight.detach(), (slopes / share).T, atol=1e-2)
 
 
-def unigram(text: Sentences) -> float:
-    """Nats per word of b alone."""
-    model = untrained()
-    model.output.weight.data.zero_()
-    return -float(scored(model, text).mean())
-
-
-def test_an_output_that_is_solved_for_knows_what_comes_next():
-    model, before = untrained(), untrained().encoder.state_dict()
-    least_squares(model, TRAIN, VALID, 1, print)
-    assert -scored(model, VALID).mean() < unigram(VALID) - 0.5
-    for name, weight in model.encoder.state_dict().items():
-        assert torch.equal(weight, before[name])
-
-
 @pytest.mark.slow
 def test_evolution_finds_a_better_encoder_and_the_same_one_again():
     small = replace(UNTIED, hidden=4, embedding=4)
@@ -80,11 +65,3 @@ def test_evolution_finds_a_better_encoder_and_the_same_one_again():
         evolve(model, TRAIN, VALID, 1, generations=4)
     assert scored(bred, VALID).mean() > scored(drawn, VALID).mean() + 0.02
     assert (scored(bred, VALID) == scored(again, VALID)).all()
-
-
-@pytest.mark.parametrize("solver", ["least-squares", "evolution"])
-def test_what_is_tied_cannot_be_solved_for(solver):
-    with pytest.raises(ValueError, match="solver: expected tied: false"):
-        Recipe(solver=solver)
-    with pytest.raises(ValueError, match="solver: expected a log-linear output"):
-        Recipe(solver=solver, tied=False, output="softmax")

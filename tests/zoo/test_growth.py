@@ -5,7 +5,6 @@ import torch
 from query_cases import scored
 from training_cases import log_linear, model, sentences
 
-from accord.models.recipe import Recipe
 from accord.zoo.learning import widen
 
 TEXT = sentences()
@@ -47,16 +46,3 @@ def test_new_units_learn():
     read_of_new = wide.encoder.layers[1].input_weight.grad[:, 6:]
     assert (wide.encoder.layers[1].input_weight[:, 6:] == 0).all()
     assert (read_of_new != 0).any(dim=0).all()
-
-
-def test_what_cannot_grow_is_refused():
-    with pytest.raises(ValueError, match="growth: expected an encoder of elman, gru, irnn or lstm"):
-        widen(model(encoder="window", weight_dropout=0.0), model())
-    for changes, expected in (
-        ({"layers": 1}, "a hidden layer to widen"),
-        ({"hidden": 9}, "a divisor of hidden"),
-        ({"phases": {"growth": {}, "pretraining": {}}}, "no pretraining beside it"),
-        ({"start": "runs/other"}, "no model to start from"),
-    ):
-        with pytest.raises(ValueError, match=f"phases.growth: expected {expected}"):
-            Recipe(**{"phases": {"growth": {}}, "hidden": 8, "layers": 2} | changes)

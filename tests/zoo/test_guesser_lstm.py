@@ -7,23 +7,11 @@ import torch
 
 from accord import lexicon
 from accord.lexicon.analysis import everything
-from accord.lexicon.guesser import learned_guesser
 from accord.zoo.guesser import learned_lstm_guesser
 
 COLUMNS = ["form", "lemma", "upos", "feats"]
-STRINGS = [
-    "tweetera",
-    "ninjas",
-    "Zorglub",
-    "FMI",
-    "A380",
-    "x",
-    "œ",
-    "",
-    "🙂",
-    "東京",
-    "A" + "é" * 99,
-]
+STRINGS = ["tweetera", "ninjas", "Zorglub", "FMI", "A380", "x", "œ", "", "🙂", "東京"]
+STRINGS.append("A" + "é" * 99)
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +57,6 @@ def test_a_seed_decides_all_and_no_other_draw_of_torch(tiny, guesser):
     assert torch.equal(torch.get_rng_state(), state)
     pd.testing.assert_frame_equal(again.lookup(STRINGS), guesser.lookup(STRINGS))
     assert not other.lookup(STRINGS).equals(guesser.lookup(STRINGS))
-
-
-def test_what_a_look_settles_is_the_same_for_both_guessers(tiny, guesser):
-    by_suffix = learned_guesser(tiny, "")
-    keys = ["word", "upos", "feats"]
-    guesses = (each.lookup(["FMI", "A380"]).sort_values(keys) for each in (guesser, by_suffix))
-    columns = [*keys, "lemma", "weight"]
-    pd.testing.assert_frame_equal(*(rows[columns].reset_index(drop=True) for rows in guesses))
 
 
 @pytest.mark.slow

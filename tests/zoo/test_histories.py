@@ -117,43 +117,12 @@ def test_a_factored_model_without_factors_of_its_own_is_the_plain_one():
     assert TorchBackground(same).score(TEXT) == pytest.approx(TorchBackground(plain).score(TEXT))
 
 
-def test_a_factored_model_knows_a_word_that_it_never_saw_by_its_factors():
-    """Words 7 and 8 do not occur; what follows is as after the other words of their class."""
-    background = made("factored", order=2, folds=0, smoothing=witten_bell)
-    text = Sentences(np.array([7, 1, END, 8, 1, END]), np.array([3, 3]))
-    context = torch.from_numpy(background.contexts(text)[[1, 4]])
-    p = background.log_mass_of(None, context)
-    assert not torch.allclose(p[0], p[1])
-    plain = made("words", order=2, folds=0, smoothing=witten_bell)
-    context = torch.from_numpy(plain.contexts(text)[[1, 4]])
-    assert torch.equal(*plain.log_mass_of(None, context))
-
-
-def test_skip_ngrams_know_what_was_before_a_word_that_they_never_saw():
-    ids = np.array([1, 5, 2, END, 3, 5, 4, END] * 20 + [1, 6, 2, END])
-    text = Sentences(ids, np.full(41, 4))
-    asked = Sentences(np.array([1, 7, 2, END, 3, 7, 4, END]), np.array([4, 4]))
-    skipping, plain = (
-        TorchBackground(made(each, folds=0, text=text)) for each in ("skip", "words")
-    )
-    before, after = plain.score(asked)[[2, 6]], skipping.score(asked)[[2, 6]]
-    assert (after > before + 0.1).all()
-
-
 def test_the_weights_of_skip_ngrams_sum_to_one_and_a_start_is_a_kind_by_itself():
     background = made("skip", folds=0)
     assert torch.allclose(background.log_weights.exp().sum(dim=1), torch.ones(6).double())
     kind = kinds(background.parts[0].contexts(TEXT), TEXT)
     assert (kind[TEXT.starts] == 3).all()
     assert not (kind[TEXT.starts[TEXT.lengths > 3] + 3] % 2).any()
-
-
-def test_what_a_history_lacks_is_said():
-    given = HistoryContext(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 0)
-    with pytest.raises(ValueError, match="history: classes expects classes of words; set encode"):
-        HISTORIES.make("classes", given)
-    with pytest.raises(ValueError, match="history: factored is of words; a model of subwords"):
-        HISTORIES.make("factored", given)
 
 
 def test_a_forest_is_the_mean_of_its_trees_and_backs_off_up_a_tree():

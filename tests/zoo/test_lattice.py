@@ -48,13 +48,8 @@ def test_what_kaldi_prints_is_read(tmp_path):
     [
         ("", "expected lattices, but there is none"),
         ("u\n0 1 le x,1,\n", "line 2: expected finite costs GRAPH,ACOUSTIC, found 'x,1,'"),
-        ("u\n0 1 le 1,inf,\n", "line 2: expected finite costs"),
-        ("u\n0 a le 1,1,\n", "line 2: expected the number of a node, found 'a'"),
         ("u\n1 1 le 1,1,\n", "line 2: expected an arc to a later node, found 1 to 1"),
-        ("u\n0 1 le chat 1 1\n", "line 2: expected START END WORD COSTS, found"),
         ("u v\n0 1 le\n", "line 1: expected the ID of a lattice, found 'u v'"),
-        ("u\n0 1 le 1,1,\n\n", "line 2: 'u': expected a path with words from node 0"),
-        ("\n\n", "expected lattices, but there is none"),
         ("u\n0 1 le 1,1,\n2 0,0,\n", "'u': expected a path with words from node 0 to an end"),
     ],
 )
@@ -67,9 +62,7 @@ def test_bad_lattices_are_refused_by_line(content, message, tmp_path):
 
 def test_lattices_are_rescored_as_lists_are(tiny_run, tmp_path):
     lattice = Lattice(
-        "u",
-        (Arc(0, 1, "les", -1), Arc(1, 2, "petite", -1), Arc(1, 2, "petites", -1.1)),
-        {2: 0.0},
+        "u", (Arc(0, 1, "les", -1), Arc(1, 2, "petite", -1), Arc(1, 2, "petites", -1.1)), {2: 0.0}
     )
     path = tmp_path / "some.lat"
     write_lattices(path, [(lattice, "les petites")])

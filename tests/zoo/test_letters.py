@@ -6,7 +6,6 @@ import torch
 
 from accord.models.encoder import embedding
 from accord.models.phi import Features
-from accord.models.recipe import Recipe
 
 # Of four words the first two are written alike, the third has the letters of the first in another
 # order, the fourth is longer and begins as the first does.
@@ -39,17 +38,6 @@ def test_a_word_is_read_the_same_among_any_others(name):
 
 
 @every_reader
-@pytest.mark.slow
-def test_what_one_word_teaches_the_others_with_its_letters_know(name):
-    read, words = reader(name), torch.tensor([0, 3])
-    before = read(words).detach()
-    optimiser = torch.optim.SGD(read.parameters(), lr=0.1)
-    read(words[:1]).sum().backward()
-    optimiser.step()
-    assert (read(words) != before).any(dim=1).all()
-
-
-@every_reader
 def test_it_trains_under_autocast(name):
     read = reader(name)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -62,17 +50,9 @@ def test_it_trains_under_autocast(name):
     ("choices", "message"),
     [
         ({"tied": True}, "cannot be tied"),
-        ({"psi": None}, r"letters of each of 4 words \(featurise.letters: true\), got none"),
         ({"psi": SPELLED[:3]}, "letters of each of 4 words .* got 3"),
-        ({"psi": FEATURES}, "letters of each of 4 words .* got none"),
-        ({"dropout": 0.1}, "reads no features to drop"),
     ],
 )
 def test_what_cannot_be_read_is_refused(choices, message):
     with pytest.raises(ValueError, match=message):
         reader("letters-cnn", **choices)
-
-
-def test_the_letters_of_a_start_are_not_those_of_another_text():
-    with pytest.raises(ValueError, match="start: expected a model that does not read letters"):
-        Recipe(start="runs/other", tied=False, input="letters-cnn")

@@ -11,7 +11,6 @@ from accord.models.data import END, Sentences
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
-from accord.zoo import memory
 from accord.zoo.memory import Neighbourhood, Neighbours
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -64,17 +63,3 @@ def test_they_are_a_distribution_in_which_words_that_followed_none_are_impossibl
     assert p.sum(axis=0) == pytest.approx(np.ones(len(ASKED.ids)))
     followed = Neighbourhood(np.array([[3, 4]]), np.array([[0.0, 1.0]]))
     assert followed.log_p(np.array([5]), 1.0) == -np.inf
-
-
-def test_a_text_finds_itself():
-    followed = Neighbours(network(), KNOWN).after(KNOWN)
-    assert followed.distances[:, 0] == pytest.approx(0, abs=1e-4)
-    inside = KNOWN.offsets >= 3
-    assert (followed.words[inside, 0] == KNOWN.ids[inside]).mean() > 0.9
-    assert followed.words.shape == (len(KNOWN.ids), memory.NEAREST)
-
-
-def test_a_text_whose_states_are_too_many_is_refused(monkeypatch):
-    monkeypatch.setattr(memory, "MOST_NUMBERS", 8 * 99)
-    with pytest.raises(ValueError, match=r"at most 99 words.*got [\d,]+"):
-        Neighbours(network(), KNOWN)

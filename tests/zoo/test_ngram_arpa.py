@@ -118,37 +118,21 @@ def test_a_pruned_file_keeps_the_weights_of_contexts_without_ngrams(tmp_path):
     ("found", "instead", "message"),
     [
         ("ngram 2=3", "ngram 2=4", "line 16: expected 4 2-grams as the head says, found fewer"),
-        ("ngram 2=3", "ngram 2=2", r"line 14: expected \\end\\, found '-0.1\tla </s>'"),
-        ("ngram 2=3", "ngram 2=0", "line 3: expected n-grams of order 2, or no such order"),
         ("ngram 2=3", "ngram 3=3", "line 3: expected 'ngram 2=' and a number, found 'ngram 3=3'"),
-        ("ngram 2=3", "ngram 2=3\nngram 3=9", r"line 17: expected \\3-grams:, found '\\end\\'"),
         (
             "-0.4\tle la",
             "nan\tle la",
             "line 13: expected a log-probability of at most 0, found nan",
         ),
-        (
-            "-0.4\tle la",
-            "0.4\tle la",
-            "line 13: expected a log-probability of at most 0, found 0.4",
-        ),
-        ("-0.4\tle la", "-0.4\tle", "line 13: expected log p, 2 words and perhaps a backoff"),
         ("-0.4\tle la", "x\tle la", "line 13: expected numbers before and after the words"),
         ("-0.4\tle la", "-0.4\tle chat", "line 13: expected words of the vocabulary, found 'chat'"),
-        ("-0.4\tle la", "-0.4\tle <s>", "line 13: expected <s> first and </s> last"),
         (
             "-0.4\tle la",
             "-0.4\t<s> le",
             "line 13: expected each n-gram once, found that of line 12",
         ),
         ("-0.2", "inf", "line 8: expected a backoff weight from -300 to 300, found inf"),
-        (
-            "-0.8\tla\t0.1",
-            "-0.8\tle\t0.1",
-            "line 9: expected each n-gram once, found that of line 8",
-        ),
         ("\\end\\", "", r"line 17: expected \\end\\, found the end of the file"),
-        ("\\data\\", "data", r"line 1: expected \\data\\, found 'data'"),
     ],
 )
 def test_a_bad_file_is_refused_by_line(found, instead, message, tmp_path):
@@ -160,19 +144,11 @@ def test_a_bad_file_is_refused_by_line(found, instead, message, tmp_path):
     assert str(path) in str(refusal.value)
 
 
-def test_a_file_over_other_words_is_refused(tmp_path):
-    (tmp_path / "m.arpa").write_text(GOOD, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"all 4 words of the vocabulary.*'chat' is missing"):
-        read_arpa(tmp_path / "m.arpa", [*WORDS_OF_GOOD, "chat"])
-
-
 @pytest.mark.parametrize(
     ("forms", "message"),
     [
         (["</s>", "a", "b c"], "forms: expected words without blanks.* got 'b c' for word 2"),
-        (["</s>", "a", "<s>"], "forms: expected words without blanks, and no <s>"),
         (["</s>", "a", "a"], "forms: expected 3 different words, got 2 among 3"),
-        (["a", "</s>", "b"], "forms: expected '</s>' for word 0, got 'a'"),
     ],
 )
 def test_words_that_the_format_cannot_hold_are_refused(forms, message, tmp_path):

@@ -115,18 +115,3 @@ def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
     assert [word.form for word in words] == ["chat", "chien", "</s>"]
     assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
     assert [word.spelled for word in words] == [False, True, False]
-    told = CliRunner().invoke(app, ["vectors", "--inflection", "--run", str(tmp_path / "m.arpa")])
-    assert told.exit_code and "m.arpa has probabilities alone: expected a run" in told.stderr
-
-
-def test_what_cannot_be_meant_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match="as --order, --samples, --prune and --states are of"):
-        accord.export(run, "ll-rnn", tmp_path / "folder", samples=10)
-    with pytest.raises(ValueError, match="samples: expected 1 or more, got 0"):
-        accord.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
-    with pytest.raises(ValueError, match="threshold: expected a share from 0 to under 1"):
-        accord.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)
-    with pytest.raises(ValueError, match=r"expected a file .fst.txt for --states"):
-        accord.export(run, "ll-rnn", tmp_path / "m.arpa", states=10)
-    with pytest.raises(ValueError, match="--states: expected no --order and no --prune"):
-        accord.export(run, "ll-rnn", tmp_path / "m.fst.txt", states=10, order=4)

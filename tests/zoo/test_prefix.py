@@ -112,13 +112,6 @@ def test_the_gradient_is_expected_minus_observed_features_of_the_prefix():
     assert torch.allclose(layer.read_weight.grad, (on_phi - observed).T @ psi / len(targets))
 
 
-def test_agreement_looks_at_the_last_noun_or_determiner_however_far():
-    la, belle, beau, stop = (WordSeen(FORMS[i], of(ROWS[i])) for i in (1, 6, 7, 9))
-    assert outputs.agreement([la, stop, stop], belle)["ADJ agrees in Gender"] == 1
-    assert outputs.agreement([la, stop, stop], beau)["ADJ clashes in Gender"] == 1
-    assert not any(outputs.agreement([], belle).values())
-
-
 def test_equal_states_share_the_calls_and_must_share_the_features():
     layer = layer_of(outputs.agreement)
     numbers = layer.background.contexts(TEXT)
@@ -148,16 +141,6 @@ def test_the_expert_is_one_but_for_numbers_that_the_table_does_not_give(tmp_path
     numbers = states.contexts(Sentences(np.array([0, 1, 2, 1, 3]), np.array([3, 2])))
     assert numbers.ravel().tolist() == [0, 1, 1, 0, 0]  # nobody is known yet, or camille
     assert states.table(1).ravel().tolist() == values
-
-
-def test_numbers_must_have_the_names_of_the_first_call():
-    def wavering(words, word):
-        return {"seen": 1.0} if words else {"none": 1.0}
-
-    layer = layer_of(wavering)
-    context = torch.from_numpy(layer.background.contexts(TEXT))
-    with pytest.raises(ValueError, match="features: expected a number for each of none"):
-        layer.log_prob(random_states(len(TEXT.ids)), context)
 
 
 def test_a_file_is_loaded_only_if_the_user_names_it(tmp_path, monkeypatch):

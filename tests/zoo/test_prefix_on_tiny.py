@@ -48,24 +48,3 @@ def test_p_sums_to_one_after_every_prefix(layer_and_text):
     h = torch.randn(len(text.ids), 6, dtype=torch.float64)
     p = layer.log_prob(h, torch.from_numpy(layer.background.contexts(text))).exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p), dtype=torch.float64))
-
-
-def test_the_gradient_is_expected_minus_observed(layer_and_text):
-    layer, text, features = layer_and_text
-    h = torch.randn(len(text.ids), 6, dtype=torch.float64)
-    targets = torch.from_numpy(text.ids.astype("int64"))
-    context = torch.from_numpy(layer.background.contexts(text))
-    p = layer.log_prob(h, context).exp()
-    words = [layer.prefixes.word(number) for number in range(p.shape[1])]
-    phi = []
-    for start, length in zip(text.starts, text.lengths, strict=True):
-        sentence = [words[each] for each in text.ids[start : start + length]]
-        phi += [[[*features(sentence[:k], word).values()] for word in words] for k in range(length)]
-    phi = torch.tensor(phi, dtype=torch.float64)
-    expected = torch.einsum("nv,nvf->nf", p, phi)
-    observed = phi[torch.arange(len(targets)), targets]
-    assert observed.any()  # verbs agree somewhere
-    layer.zero_grad()
-    layer.loss(h, targets, context).backward()
-    wanted = (expected - observed).T @ h / len(targets)
-    assert torch.allclose(layer.prefix_weight.grad, wanted.detach())

@@ -6,7 +6,6 @@ import torch
 from ngram_cases import WORDS, random_sentences
 
 from accord.models.background import NGrams, kneser_ney
-from accord.models.data import END
 from accord.models.ngrams import count
 from accord.zoo.ngrams import Chosen, _lost, backed_off, pruned, read_arpa, write_arpa
 
@@ -56,14 +55,6 @@ def test_more_than_there_is_is_scaled_down_and_leaves_something_to_others():
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double()) and (p > 0).all()
 
 
-def test_a_context_that_lists_all_words_needs_no_other():
-    unigrams = Chosen(np.arange(WORDS)[:, None], np.full(WORDS, 1 / WORDS))
-    all_words = np.stack([np.ones(WORDS, np.int64), np.arange(WORDS)], axis=1)
-    model = backed_off([unigrams, Chosen(all_words, np.full(WORDS, 0.2))], WORDS)
-    p = distributions(model)
-    assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double())
-
-
 @pytest.mark.parametrize("threshold", [0, 1e-5, 1e-3, 0.5])
 def test_a_pruned_model_sums_to_one_and_is_read_again(threshold, tmp_path):
     fewer = pruned(MODEL, threshold)
@@ -100,14 +91,3 @@ def test_one_that_goes_costs_what_was_said():
         of_context = bigram.p_0[contexts[:, 0]]
         expected = (of_context * (p * (p / q).log()).sum(dim=1)).sum()
         assert lost[gone] == pytest.approx(float(expected), rel=1e-6, abs=1e-12)
-
-
-def test_a_threshold_that_is_no_share_is_refused():
-    with pytest.raises(ValueError, match="threshold: expected a share from 0 to under 1, got 2"):
-        pruned(MODEL, 2)
-
-
-def test_a_sentences_start_is_a_context_like_others():
-    fewer = pruned(MODEL, 1e-5)
-    starts = fewer.nodes(torch.tensor([[END, END, END]]))
-    assert fewer.distributions(starts, torch.float64).sum() == pytest.approx(1)

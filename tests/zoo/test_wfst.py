@@ -7,7 +7,7 @@ from ngram_cases import WORDS, as_lists, random_sentences
 
 from accord.models.background import NGrams, kneser_ney
 from accord.models.ngrams import count
-from accord.zoo.ngrams import PHI, ngram_automaton, pruned, write_wfst
+from accord.zoo.ngrams import ngram_automaton, pruned, write_wfst
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 TEXT, OTHER = random_sentences(count=150), random_sentences(seed=7, count=60, words=WORDS)
@@ -37,14 +37,3 @@ def test_the_path_of_a_sentence_weighs_what_the_model_says(
     automaton = reader(tmp_path / "m.fst.txt")
     found = [cost(automaton, [FORMS[w] for w in each[:-1]]) for each in as_lists(OTHER)]
     assert found == pytest.approx(costs(model), rel=close)
-
-
-def test_symbols_are_numbered_in_a_row(tmp_path):
-    write_wfst(ngram_automaton(model_of(2)), FORMS, tmp_path / "m.fst.txt")
-    symbols = Automaton(tmp_path / "m.fst.txt").symbols
-    assert list(symbols.values()) == [str(number) for number in range(len(symbols))]
-
-
-def test_words_that_are_symbols_of_the_automaton_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="'<phi>' is a symbol of the automaton"):
-        write_wfst(ngram_automaton(model_of(2)), [*FORMS[:-1], PHI], tmp_path / "m.fst.txt")

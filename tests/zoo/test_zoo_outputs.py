@@ -41,20 +41,6 @@ def outputs():
     ]
 
 
-@pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
-def test_they_are_distributions_under_autocast_too(output):
-    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
-    log_prob = output.log_prob(h)
-    assert torch.allclose(log_prob.exp().sum(dim=1), torch.ones(8), atol=1e-5)
-    of_words = output.log_prob_of(h, words)
-    assert torch.allclose(of_words, log_prob.gather(1, words.unsqueeze(1)).squeeze(1), atol=1e-5)
-    assert torch.allclose(output.loss(h, words), -of_words.mean())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = output.loss(h, words)
-    loss.backward()
-    assert loss.item() == pytest.approx(-of_words.mean().item(), abs=0.1)
-
-
 def test_a_class_and_then_a_word_of_it():
     output = ClassBased(CLASSES, SIZE)
     h = random_states(6, SIZE, dtype=torch.float32)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from accord.models.common.arrays import load_array, load_arrays
-from accord.models.common.weights import load_weights, save_tensors
+from accord.models.common.weights import load_weights
 from accord.models.phi import Features
 
 
@@ -34,11 +34,8 @@ def test_what_was_saved_is_loaded(tmp_path):
 
 BAD = {
     "claims a terabyte": header((1 << 37,)) + b"\0" * 64,
-    "claims more than there is in the world": header((1 << 62, 1 << 62)) + b"\0" * 64,
-    "claims less than is there": header((2,)) + b"\0" * 64,
     "holds objects": header((1,), "|O") + pickle.dumps(["code"]),
     "is cut short": header((8,))[:40],
-    "is empty": b"",
     "is a pickle": pickle.dumps(np.arange(3)),
 }
 
@@ -52,12 +49,6 @@ def test_arrays_that_are_refused(tmp_path, what):
     with zipfile.ZipFile(tmp_path / "bad.npz", "w") as archive:
         archive.writestr("one.npy", BAD[what])
     with pytest.raises(ValueError, match=r"bad\.npz cannot be loaded"):
-        load_arrays(tmp_path / "bad.npz", ["one"])
-
-
-def test_an_archive_of_other_arrays_is_refused(tmp_path):
-    np.savez(tmp_path / "bad.npz", one=np.arange(3), two=np.arange(3))
-    with pytest.raises(ValueError, match="expected the arrays one, found one, two"):
         load_arrays(tmp_path / "bad.npz", ["one"])
 
 
@@ -93,11 +84,3 @@ def test_weights_that_claim_too_much_are_refused(tmp_path, data):
     (tmp_path / "bad.safetensors").write_bytes(data)
     with pytest.raises(ValueError, match=r"bad\.safetensors cannot be loaded"):
         load_weights(torch.nn.Linear(2, 1, bias=False), tmp_path / "bad.safetensors")
-
-
-def test_weights_of_another_shape_are_refused_by_name(tmp_path):
-    save_tensors({"weight": torch.zeros(3, 3)}, tmp_path / "w.safetensors")
-    with pytest.raises(
-        ValueError, match=r"w\.safetensors: weight: expected \(1, 2\), got \(3, 3\)"
-    ):
-        load_weights(torch.nn.Linear(2, 1, bias=False), tmp_path / "w.safetensors")

@@ -41,16 +41,6 @@ def test_rows_of_zeros_and_numbers_beyond_half_precision_are_kept():
     assert all(np.array_equal(found[name], value) for name, value in given.items())
 
 
-def test_older_folders_with_few_matrices_in_int8_are_read(tmp_path):
-    int8, half = (packed(weights(), int8) for int8 in (True, False))
-    given = {**weights(), "recurrent": weights()["matrix"]}
-    kept = {**int8, "recurrent": half["matrix"]}  # as the bundled model has them
-    save_shards(kept, tmp_path)
-    for name, value in load_model(tmp_path).items():
-        step = np.abs(given[name]).max() / (127 if name == "matrix" else 1000)
-        np.testing.assert_allclose(value, given[name], atol=step)
-
-
 def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays, "SHARD", 6000)
     monkeypatch.setattr(arrays, "HEADER", 1000)

@@ -50,17 +50,12 @@ def test_a_mapping_becomes_its_dataclass(written, read):
         ([], r"^x: expected keys and values, got \[\]"),
         ({"nmaes": []}, "^x: unknown key 'nmaes'; the nearest is 'names'"),
         ({"inner": {}}, r"^x\.inner: expected size, got none"),
-        ({"inner": {"size": 0}}, r"^x\.inner\.size: expected 1 or more, got 0"),
         ({"inner": {"size": True}}, r"^x\.inner\.size: expected int, got True"),
         ({"inner": {"size": 1, "share": 1}}, r"x\.inner\.share: expected from 0 to under 1, got 1"),
-        ({"inner": {"size": 1, "share": float("nan")}}, "share: expected a finite number, got nan"),
         ({"inner": {"size": 1, "share": 10**400}}, "share: expected float, got 1"),
-        ({"names": [1]}, r"^x\.names: expected str, got 1"),
         ({"way": "dwn"}, "x.way: expected one of up, down, got 'dwn'; the nearest is 'down'"),
         ({"weights": {"a": -1}}, r"^x\.weights\.a: expected 0 or more, got -1"),
-        ({"weights": [1]}, r"^x\.weights: expected keys and values, got \[1\]"),
         ({"either": 0.5}, r"^x\.either: expected int or str, got 0\.5"),
-        ({"lists": 1}, r"^x\.lists: expected a list, got 1"),
     ],
 )
 def test_an_error_names_the_place_and_what_was_expected(written, fault):

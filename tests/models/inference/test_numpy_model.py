@@ -166,12 +166,3 @@ def test_wrong_weights_are_refused(models):
     weights["output.bias"][1] = np.nan
     with pytest.raises(ValueError, match=r"output\.bias: expected finite numbers"):
         NumpyModel(recipe, weights, features, np.ones(3))
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"encoder": "gru"}, {"output": "softmax"}, {"input": "words"}],
-)  # fmt: skip
-def test_other_networks_are_left_to_torch(other):
-    assert not computes(Recipe(**{"tied": False} | other), "unigram")
-    assert not computes(Recipe(), "ngram")

@@ -87,9 +87,6 @@ def test_no_expression_takes_longer_than_a_word_is_long(expression):
     [
         ("[a", r"/\[a/: expected an expression, but unterminated \["),
         ("a{2}", r"/a\{2\}/: expected \\\{ for the sign itself, found \{"),
-        ("^a", r"expected \\\^ for the sign itself"),
-        ("(a", r"/\(a/: expected \), found 'the end'"),
-        (r"\w", r"expected \\d or an escaped sign, found \\w"),
         (".*a" + "." * 20, r"'/\.\*a\.+/': expected at most 10,000 states"),
         ("a" * 2000, "expected at most 1,000"),
     ],

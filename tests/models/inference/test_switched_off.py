@@ -64,8 +64,3 @@ def test_the_first_model_and_what_is_read_stay_as_they_were(tied):
     assert not np.allclose(changed.score(TEXT), before)
     np.testing.assert_array_equal(whole.switched_off([]).score(TEXT), before)
     assert not changed.output.adaptor(one.h)[:, OFF].any()
-
-
-def test_a_model_that_is_no_sum_over_features_is_refused():
-    with pytest.raises(ValueError, match="expected a model with a log-linear output"):
-        model(output="softmax").switched_off(OFF)

@@ -19,13 +19,7 @@ from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.spelling import neural, spelling
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import (
-    Alphabet,
-    Subwords,
-    WrittenText,
-    load_spelling,
-    open_score,
-)
+from accord.models.spelling.spelling import Subwords, WrittenText, load_spelling, open_score
 from accord.pipeline.data.subwords import Speller
 
 KINDS = ("ngram", "neural")
@@ -43,11 +37,6 @@ def test_any_string_has_a_finite_log_probability_in_every_class(model, word):
     log_p = model.log_prob([word])
     assert log_p.shape == (1, COUNT)
     assert np.isfinite(log_p).all() and (log_p < 0).all()
-
-
-def test_the_empty_string_is_refused(model):
-    with pytest.raises(ValueError, match="found the empty string"):
-        model.log_prob(["a", ""])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,12 +74,6 @@ def test_numbers_inside_words_are_by_their_length(kind):
     assert digits.max() < 2 * digits.min()
 
 
-def test_an_alphabet_of_single_digits_keeps_them_apart():
-    """As models have it that were saved before."""
-    old = Alphabet(["0", "1", "a"])
-    assert old.symbols("01") == [3, 2] and old.escapes("01") == 0
-
-
 def test_likely_spellings_are_likelier_and_classes_differ_by_their_endings():
     singular = ["maison", "raison", "saison", "prison", "chanson", "leçon"]
     plural = [f"{word}s" for word in singular]
@@ -105,10 +88,6 @@ def test_files_keep_the_model(model, tmp_path):
     again = load_spelling(tmp_path)
     words = ["ab", "12", "né"]
     assert again.log_prob(words) == pytest.approx(model.log_prob(words), abs=1e-6)
-
-
-def test_a_folder_of_a_closed_vocabulary_holds_none(tmp_path):
-    assert load_spelling(tmp_path) is None
 
 
 def test_words_drawn_come_as_often_as_their_probability_says(model):

@@ -15,7 +15,6 @@ from accord.pipeline.correct.correct import corrections
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.model.suites import read_suite
 from accord.pipeline.page.answers import Models
-from accord.pipeline.study.agreement import accuracy, groups, judged
 
 SENTENCE = "La petite fille mange."
 
@@ -53,17 +52,6 @@ PAIRS = (
     "good,bad,construction\nles chats dorment,les chats dort,simple\n"
     "le chat dort,le chat dorment,simple\n"
 )
-
-
-def test_agreement_is_that_of_the_command(french, tmp_path):
-    suite = tmp_path / "pairs.csv"
-    suite.write_text(PAIRS)
-    found = french.agree(str(suite))
-    pairs = read_suite(str(suite))
-    of_command = judged([Path("french")], pairs)
-    expected = accuracy(of_command, groups(pairs, "construction"), 0).drop(columns="model")
-    pd.testing.assert_frame_equal(found, expected)
-    assert found["share"].tolist() == [1.0] and found["pairs"].tolist() == [2]
 
 
 # Numbers in an answer of numpy and of torch: 1e-4 nats of one word, and so of a few together.

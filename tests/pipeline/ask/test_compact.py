@@ -12,10 +12,6 @@ import accord
 from accord import lexicon
 from accord.models.common.weights import load_tensors
 from accord.models.data import Sentences
-from accord.pipeline.ask.explain import Explainer
-from accord.pipeline.ask.generate import Generator
-from accord.pipeline.ask.reader import expect
-from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
@@ -126,31 +122,6 @@ def test_probabilities_sum_to_one(small):
     log_p = small.model.log_distributions(Sentences(batch.ids, batch.lengths))
     assert log_p.shape[1] == len(small.vocabulary.forms)
     np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1, atol=1e-4)
-
-
-def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_ones(whole, small):
-    trained = whole.parts.weights()
-    for name, value in small.parts.weights().items():
-        assert value.dtype == np.float32
-        np.testing.assert_allclose(
-            value, trained[name], rtol=2**-10, atol=float(np.abs(value).max()) / 200
-        )
-
-
-def test_everything_else_that_is_asked_is_answered_alike(whole, small):
-    explained = [Explainer(each).next_word("la petite …", ["fille"]) for each in (small, whole)]
-    for ours, theirs in zip(explained[0].queried, explained[1].queried, strict=True):
-        assert ours.log_p == pytest.approx(theirs.log_p, abs=TOLERANCE)
-        assert {t.feature for t in ours.terms} == {t.feature for t in theirs.terms}
-        total = ours.background + sum(t.nats for t in ours.terms) + ours.spelling - ours.log_z
-        assert total == pytest.approx(ours.log_p, abs=1e-4)
-    ours, theirs = (expect("Les chats …", each) for each in (small, whole))
-    assert ours.columns.tolist() == theirs.columns.tolist()
-    np.testing.assert_allclose(*(t.select_dtypes("float") for t in (ours, theirs)), atol=TOLERANCE)
-    near = [ReadVectors(each).nearest("fille", 3) for each in (small, whole)]
-    assert near[0]["words"][0] == near[1]["words"][0]
-    sentences = Generator(small, "les", ["NOUN Number=Plur"]).sample(3)
-    assert all(each.words[0].features for each in sentences)
 
 
 def test_the_folder_has_nothing_twice(folder):

@@ -109,13 +109,6 @@ def test_the_default_is_what_the_model_was_trained_for(reader, of_sentences, cap
         reader.score(TEXT, "sentence")
 
 
-def test_an_exported_model_keeps_what_it_was_trained_for(run, reader, tmp_path):
-    accord.export(run.folder, "ll-rnn", tmp_path / "mine", compact=True)
-    exported = accord.load(tmp_path / "mine")
-    assert exported.reads_documents
-    assert log_p(exported.score(TEXT)) == pytest.approx(log_p(reader.score(TEXT)), abs=0.05)
-
-
 @pytest.mark.slow
 def test_the_first_word_of_a_second_sentence_does_not_pay_for_the_end():
     """The bundled model once had 12.4 bits for this `Elle`, as it expected the sentence end."""
@@ -157,14 +150,6 @@ def test_the_words_of_a_context_are_written_when_asked_for(reader):
         surprisal(table, reader, context="none", keep_context=True)
 
 
-def test_a_context_column_is_read_by_a_model_of_sentences_which_says_so(of_sentences, capsys):
-    table = pd.DataFrame({"context": ["Marie dort."], "sentence": ["Elle mange."]})
-    words = surprisal(table, of_sentences)
-    assert UNTRAINED in capsys.readouterr().err
-    whole = of_sentences.score("Marie dort. Elle mange.", "text")
-    assert words["surprisal"][0] == pytest.approx(-whole[4].log_p / np.log(2), abs=1e-4)
-
-
 def test_lines_are_one_text_up_to_a_blank_line(run, reader, tmp_path):
     (tmp_path / "a.txt").write_text(
         "Marie dort. Il part.\nElle mange.\n\nLa fille dort.\n", encoding="utf-8"
@@ -200,21 +185,3 @@ def test_all_that_is_asked_reads_alike(reader):
     assert place.queried[0].log_p == pytest.approx(expected, abs=1e-4)
     before = expect("Marie dort. Elle …", reader, ["Number"])
     assert before["before"].tolist() == ["Marie", "dort", ".", END, "Elle", "…"]
-
-
-def test_a_long_text_is_read_in_pieces(reader, monkeypatch):
-    """The text is longer than what is read at once, and longer than what is kept of its states."""
-    text = " ".join([TEXT + "."] * 30)
-    whole = log_p(reader.score(text))
-    monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 8)
-    assert log_p(reader.score(text)) == pytest.approx(whole, abs=1e-4)
-    several = reader.score_all([text, TEXT, f"{text} Il part."])
-    assert log_p(several[0]) == pytest.approx(whole, abs=1e-4)
-
-
-def test_a_column_whose_name_is_nearly_context_is_named(reader, capsys):
-    table = pd.DataFrame({"contexte": ["Marie est malade."], "sentence": ["Elle dort."]})
-    alone = surprisal(table, reader)
-    assert "the column 'contexte' is kept and not read" in capsys.readouterr().err
-    without = surprisal(table[["sentence"]], reader)
-    assert alone["surprisal"].tolist() == without["surprisal"].tolist()

@@ -81,13 +81,6 @@ def test_the_rows_are_the_words_as_written_and_what_follows(scorers):
     assert expect("…", scorers["rnn"], ["pos"])["before"].tolist() == ["…"]
 
 
-def test_an_end_and_a_word_without_analyses_are_none(scorers):
-    scorer = scorers["rnn"]
-    values = FeatureValues(scorer.parts.analyses, len(scorer.vocabulary.forms), ["pos"])
-    of_end = values.shares.column[values.shares.word == 0]
-    assert [values.names[column] for column in of_end] == ["pos=none"]
-
-
 def test_what_is_guessed_of_the_end_counts_for_nothing(scorers):
     scorer = scorers["rnn"]
     analyses = scorer.parts.analyses(["word", "upos", "feats", "weight"])
@@ -100,10 +93,8 @@ def test_what_is_guessed_of_the_end_counts_for_nothing(scorers):
 @pytest.mark.parametrize(
     ("features", "said"),
     [
-        (["Nombre"], "unknown feature 'Nombre'"),
         (["number"], "the nearest is 'Number'"),
         (["Number=Plural"], "unknown value 'Plural' of Number; the nearest is 'Plur'"),
-        (["pos", "pos"], "expected each once, got 'pos' again"),
     ],
 )
 def test_a_feature_that_nothing_has_is_named(scorers, features, said):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from accord import load, run
+from accord import load
 from accord.pipeline.ask.explain import SPELLED, Explainer, page, split, telling_features
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.base.names import END
@@ -43,8 +43,7 @@ def test_log_p_is_what_the_scorer_says(explainer):
     scored = explainer.scorer.score(text)
     assert [place.queried[0].word for place in positions] == [word.form for word in scored]
     assert [place.queried[0].log_p for place in positions] == pytest.approx(
-        [word.log_p for word in scored],
-        abs=1e-4,
+        [word.log_p for word in scored], abs=1e-4
     )
     assert [not place.queried[0].is_known for place in positions] == [
         word.spelled for word in scored
@@ -145,29 +144,6 @@ def test_the_page_has_a_labelled_button_for_each_word_and_needs_nothing_from_out
     assert not any({"src", "href"} & set(attributes) for _, attributes in tags)
 
 
-def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
-    command = ["explain", BEGINNING]
-    options = ["--run", str(tiny_run.folder), "--words", "grande,grand", "--top", "4"]
-    options += ["--html", str(tmp_path / "why.html")]
-    done = CliRunner().invoke(app, [*command, *options])
-    assert done.exit_code == 0, done.output
-    likely, terms, weights = (
-        [line for line in part.splitlines() if line.startswith("|")]
-        for part in done.stdout.split("\n\n")[::2]
-    )
-    assert len(likely) == 2 + 4
-    assert terms[0].split() == ["|", "term", "|", "grande", "|", "grand", "|"]
-    assert any("Gender=Fem" in line for line in terms)
-    assert weights[-1].startswith("| très")
-    written = (tmp_path / "why.html").read_text()
-    assert written.count('type="radio"') == 6
-    gap = written[written.rindex("<label") :]  # open at first, with the words that were asked
-    assert gap.partition(">")[2].startswith("…</label>")
-    assert "<h3>grande <small>" in gap
-    assert "<h3>grand <small>" in gap
-    assert written.rindex(" checked") > written.rindex(">très</label>")
-
-
 def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny_run):
     explain = ["explain", BEGINNING, "--run", str(tiny_run.folder), "--words"]
     exact, typed, unknown = (
@@ -177,42 +153,6 @@ def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny
     assert typed == exact
     assert "therefore spelled" not in exact
     assert "not known to the model, and therefore spelled: brachycéphale\n" in unknown
-
-
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("chat perché", "expected one word, got 2 in 'chat perché': chat, perché"),
-        ("dort.", "expected one word, got 2 in 'dort.': dort, ."),
-        (" ", "expected one word, got 0 in ''"),
-    ],
-)
-def test_what_is_no_one_word_is_not_asked_for(tiny_run, word, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", ["chat", word])
-
-
-def test_a_word_may_hold_what_else_separates_words(tiny_run):
-    asked = ["50 000", "aujourd’hui", "l'", "-t-il", "c'est-à-dire", END]
-    place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", asked)
-    assert [choice.word for choice in place.queried] == [word.replace("’", "'") for word in asked]
-
-
-@pytest.mark.slow
-def test_a_word_without_features_has_its_page(tmp_path):
-    settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
-    made = run("tiny", set=settings, models=["ll-rnn"], until="evaluate", runs=tmp_path)
-    explainer = Explainer(load(made.folder))
-    (choice,) = explainer.next_word("…", ["brachycéphale"], 1).queried
-    assert not choice.terms
-    assert "brachycéphale" in page([explainer.sentence(["brachycéphale"])])
-
-
-def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):
-    text = (tiny_run.folder / "report" / "index.html").read_text()
-    assert "Why ll-rnn chose a word" in text
-    tags = Tags(text[text.index("<h2>Why") :].partition("</body>")[0]).found
-    assert sum(tag == "fieldset" for tag, _ in tags) == 3
 
 
 def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):

@@ -16,7 +16,6 @@ from accord.pipeline.config.sections import CorpusParams
 from accord.pipeline.data.encoded import read_labels, read_values
 from accord.pipeline.stages import corpus
 
-GENRES = ("plain", "loud")
 SENTENCE = "le chien dort ."
 
 
@@ -93,15 +92,6 @@ def test_a_model_is_asked_under_a_label(this, tmp_path):
     assert f". {loud[-2].log_p:.2f}" in said
 
 
-def test_what_is_no_label_is_refused(this, tiny_run):
-    with pytest.raises(ValueError, match="unknown genre 'lod'; the nearest is 'loud'"):
-        tell(load(this.folder), ["genre=lod"])
-    with pytest.raises(ValueError, match="unknown kind of label 'gender'; the nearest is 'genre'"):
-        tell(load(this.folder), ["gender=loud"])
-    with pytest.raises(ValueError, match="expected a model that was trained with labels"):
-        tell(load(tiny_run.folder), ["genre=loud"])
-
-
 def test_an_exported_model_keeps_its_labels(this, tmp_path):
     accord.export(this.folder, "ll-rnn", tmp_path / "given")
     own, given = load(this.folder), load(tmp_path / "given")
@@ -132,9 +122,3 @@ def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path)
     (tmp_path / "test.tsv").write_text("text\tgenre\nVa .\tloud\n", encoding="utf-8")
     with pytest.raises(ValueError, match="trained on has a label 'genre': only others have one"):
         corpus.compute(CorpusParams((str(tmp_path),), labels=("genre",), valid=1), {}, tmp_path)
-    with pytest.raises(ValueError, match="source expects several sources, got one"):
-        CorpusParams((sources[0],), labels=("source",))
-    with pytest.raises(ValueError, match=r"condition: input expects labels .* corpus\.labels"):
-        accord.run(
-            "tiny", set={"train.condition": "input"}, models=["ll-rnn"], runs=tmp_path / "runs"
-        )

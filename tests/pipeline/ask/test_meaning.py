@@ -80,12 +80,6 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
     assert given[place.sought[-1]] >= given[best[7]] - 1e-6
 
 
-def test_models_without_vectors_seek_nothing(tiny_run):
-    place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word(BEGINNING, ["pomme"])
-    assert place.sought == ()
-    assert MEANING not in {term.feature for term in place.queried[0].terms}
-
-
 @pytest.mark.parametrize("name", ["both", "predicted", "read"])
 def test_a_compact_export_keeps_the_vectors_and_what_is_read(runs, name, tmp_path):
     folder = accord.export(runs[name].folder, "ll-rnn", tmp_path / "small", compact=True)

@@ -41,15 +41,6 @@ def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads
         vectors.nearest("xylophone")
 
 
-def test_there_are_as_many_others_as_asked_for_or_all_that_are_written(scorer, vectors, tiny_run):
-    assert len(vectors.nearest("fille", 8)) == 1 + 8
-    every = vectors.nearest("fille", 10_000)
-    assert every["of"].min() > 0, "what has a vector and is no word, such as the end, is none"
-    assert every["of"].sum() == len(scorer.vocabulary.known)
-    command = ["vectors", "fille", "--run", str(tiny_run.folder), "--most", "10000"]
-    assert f"these {len(every) - 1} others" in CliRunner().invoke(app, command).stdout
-
-
 def test_analogies_are_sums_of_cosines_and_the_odd_one_has_the_least(vectors):
     """With three words in a plane, and one that lies on the sum of directions."""
     words = ["fille", "filles", "chat", "chats", "de"]

@@ -56,12 +56,6 @@ def test_a_region_knows_what_is_before_it(words):
     assert math.isnan(first["previous_surprisal"]) and math.isnan(first["previous_surprisal_2"])
 
 
-def test_a_table_without_regions_is_refused():
-    plain = accord.load().surprisal("Il pleut.")
-    with pytest.raises(ValueError, match="expected regions"):
-        by_region(plain)
-
-
 def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
     regions = by_region(words)
     found = predicted(regions, "bad.verb > good.verb", "condition", "item")
@@ -113,30 +107,12 @@ def test_what_is_no_prediction_is_refused(words, formula):
         predicted(by_region(words), formula, "condition", "item")
 
 
-@pytest.mark.parametrize(
-    ("formula", "said"),
-    [
-        ("bad.verbe > good.verb", "'verbe'; the nearest is 'verb'; regions are"),
-        ("bad.verb > goud.verb", "'goud'; the nearest is 'good'; conditions are bad, good"),
-    ],
-)
-def test_a_name_that_a_formula_has_wrong_is_said(words, formula, said):
-    with pytest.raises(ValueError, match=f"--expects: .* names the .*{said}"):
-        predicted(by_region(words), formula, "condition", "item")
-
-
 def test_an_item_that_lacks_a_condition_is_left_out_and_counted(words, capsys):
     regions = by_region(words)
     regions = regions[(regions["item"] != 2) | (regions["condition"] == "good")]
     found = predicted(regions, "bad.verb > good.verb", "condition", "item")
     assert found.items["item"].tolist() == [1, 3]
     assert "1 item left out, without bad.verb: 2" in capsys.readouterr().err
-
-
-def test_an_item_with_two_rows_in_a_condition_is_refused(words):
-    regions = by_region(words).assign(item=1)
-    with pytest.raises(ValueError, match="one row per item and condition; item 1 has several"):
-        predicted(regions, "bad.verb > good.verb", "condition", "item")
 
 
 def test_intervals_within_items_do_not_see_how_items_differ():
@@ -198,17 +174,13 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", ["bad.verbe > good.verb", "twice"])
-def test_a_prediction_that_fails_leaves_the_earlier_table_and_where_it_comes_from(tmp_path, wrong):
+def test_a_prediction_that_fails_leaves_the_earlier_table_and_where_it_comes_from(tmp_path):
     table, to = tmp_path / "stimuli.csv", tmp_path / "words.csv"
     STIMULI.to_csv(table, index=False)
     command = ["surprisal", str(table), "--regions", "regions", "--to", str(to)]
     assert CliRunner().invoke(app, command).exit_code == 0
     before = {path.name: path.read_bytes() for path in tmp_path.glob("words*")}
-    if wrong == "twice":
-        wrong = "bad.verb > good.verb"
-        STIMULI.assign(item=1).to_csv(table, index=False)
-    done = CliRunner().invoke(app, [*command, "--expects", wrong])
+    done = CliRunner().invoke(app, [*command, "--expects", "bad.verbe > good.verb"])
     assert done.exit_code == 2
     assert {path.name: path.read_bytes() for path in tmp_path.glob("words*")} == before
 
@@ -221,24 +193,6 @@ def test_the_stimuli_are_not_replaced_by_their_words(tmp_path):
     done = CliRunner().invoke(app, ["surprisal", str(table), *beside])
     assert done.exit_code == 2 and "is the table that is read" in done.output
     assert table.read_bytes() == before
-
-
-def test_a_column_of_items_is_none_of_conditions(tmp_path):
-    table = tmp_path / "stimuli.csv"
-    STIMULI.to_csv(table, index=False)
-    done = CliRunner().invoke(app, ["surprisal", str(table), "--by", "item"])
-    assert done.exit_code == 2 and "expected two columns, got 'item' for both" in done.output
-
-
-def test_a_table_is_cited_by_the_model_that_made_it_alone(tmp_path):
-    table = tmp_path / "words.csv"
-    with pytest.raises(ValueError, match=r"with words\.json beside it; found none"):
-        methods(accord.load(), table)
-    made = {"weights": {"other": "0"}, "context": "none"}
-    about = {"accord": "1", "counts": {}, "log_frequency": "", "models": {"mine": made}}
-    table.with_suffix(".json").write_text(json.dumps(about), encoding="utf-8")
-    with pytest.raises(ValueError, match="made by another model, mine"):
-        methods(accord.load(), table)
 
 
 @pytest.mark.slow
@@ -282,17 +236,6 @@ def test_marks_are_joined_to_their_words_and_no_bit_is_lost(text, words):
     assert joined["previous_surprisal"].equals(of_sentence["surprisal"].shift(1))
     spans = [text[start:end] for start, end in zip(joined["start"], joined["end"], strict=True)]
     assert spans[: len(words)] == words
-
-
-@pytest.mark.parametrize(("option", "said"), [([], "text"), (["--context", "none"], "none")])
-@pytest.mark.slow
-def test_the_file_beside_a_table_says_whether_a_column_of_contexts_was_read(tmp_path, option, said):
-    rows = {"context": ["Marie est malade."], "sentence": ["Elle dort."]}
-    pd.DataFrame(rows).to_csv(tmp_path / "in.csv", index=False)
-    command = ["surprisal", str(tmp_path / "in.csv"), "--to", str(tmp_path / "out.csv"), *option]
-    assert CliRunner().invoke(app, command).exit_code == 0
-    (model,) = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["models"].values()
-    assert model["context"] == said
 
 
 def test_two_columns_of_factors_make_four_conditions(tmp_path):

@@ -47,20 +47,7 @@ def test_what_is_left_is_the_work_that_is_left(monkeypatch, capsys, begin, each,
             assert int(left.replace(",", "")) == pytest.approx((TOTAL - done) * each, abs=1)
 
 
-def test_the_first_item_tells_nothing_of_the_others(monkeypatch, capsys):
-    (line,) = lines(monkeypatch, capsys, 28, 0.02, 1, terminal=True)
-    assert line.endswith("1 of 500")
-
-
-def test_the_last_line_says_how_fast_all_of_it_was(monkeypatch, capsys):
-    *_, last = lines(monkeypatch, capsys, 40, 0.02, TOTAL, terminal=True)
-    assert last.endswith("500 of 500 (10/s)")
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), min_size=1),
-    st.floats(0, 1e5),
-)
+@given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), min_size=1), st.floats(0, 1e5))
 def test_a_rate_is_told_only_of_what_was_seen(pieces, begin):
     now = begin
     pace = messages.Pace(0.0)

@@ -21,14 +21,6 @@ def test_the_gap_is_explained_in_the_same_words():
 
 
 @pytest.mark.parametrize("command", ASKING)
-@pytest.mark.parametrize("text", ["", "  "])
-def test_an_empty_text_is_refused(command, text):
-    done = accord(command, text)
-    assert done.exit_code == 2
-    assert "the text is empty" in done.stderr
-
-
-@pytest.mark.parametrize("command", ASKING)
 def test_a_gap_inside_is_said_to_be_none(command, tiny_run):
     said = "the … inside is read as three dots"
     assert said in accord(command, "le … dort", "--run", tiny_run.folder).stderr

@@ -24,21 +24,6 @@ def started(*words: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-@pytest.mark.slow
-def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
-    for word, answering in {"fille": "tiny", "1999": "closed", "blouguette": "guesser"}.items():
-        shown = accord("lexicon", "show", word, "--lexicon", "closed,tiny,guesser")
-        assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
-        rows = [line for line in shown.stdout.splitlines() if line.startswith("| tiny")]
-        assert len({*rows}) == len(rows), "a lexicon is shown once"
-
-
-def test_lexicons_are_separated_by_commas_with_or_without_blanks(accord):
-    chains = ("closed,tiny", " closed , tiny ")
-    shown = [accord("lexicon", "coverage", "tiny", "--lexicon", chain).stdout for chain in chains]
-    assert shown[0] == shown[1] != ""
-
-
 def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
     command = ["score", "-", "--run", str(tiny_run.folder)]
     text, json = (
@@ -71,16 +56,12 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tinny"], 2, "no preset 'tinny'; the nearest is 'tiny'"),
         (["run", "tiny", "--until", "trian"], 2, "unknown stage 'trian'; the nearest is 'train'"),
         (["run", "tiny", "--set", "train.epoch=1"], 2, "unknown key 'epoch'"),
-        (["run", "tiny", "--models", " ,"], 2, "--models: expected names of models, got ' ,'"),
         (["run", "tiny", "--models", "ll-rn"], 2, "no model 'll-rn'; the nearest is 'll-rnn'"),
         (["run", "tiny", "--name", "../x"], 2, "--name: expected names that begin with a letter"),
         (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
-        (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
         (["run", "tiny", "--verify"], 1, "runs/tiny is no run"),
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
         (["surprisal", "Il dort."], 1, "no file Il dort.; for a sentence itself there is `accord"),
-        (["score", "lost.txt"], 1, "error: no file lost.txt\n"),
-        (["score", "Il dort.", "--model", "rnn"], 2, "--model rnn: a model is chosen of a run"),
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
     ],
 )
@@ -90,29 +71,6 @@ def test_a_mistake_is_one_or_two_lines_without_a_traceback(accord, words, code, 
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 2
-
-
-def test_verbose_shows_where_it_happened(tmp_path):
-    asked, verbosely = (
-        started(*options, "run", "tinny", cwd=tmp_path) for options in ([], ["--verbose"])
-    )
-    assert (asked.returncode, verbosely.returncode) == (2, 1)
-    assert "Traceback" in verbosely.stderr and "Traceback" not in asked.stderr
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "is empty"),
-        ("Le chat dort.\nUn \xe9t\xe9.\n".encode("latin-1"), "offset 17"),
-    ],
-)
-def test_a_bad_corpus_is_named(accord, tmp_path, content, said):
-    (tmp_path / "mine.txt").write_bytes(content)
-    done = accord("run", "tiny", "--set", "corpus.source=mine.txt")
-    assert done.exit_code == 2
-    assert "mine.txt" in done.stderr and said in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
@@ -153,11 +111,3 @@ def test_some_models_are_run_under_another_name_and_quiet_prints_results_only(ac
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"artefacts", "mine"}
     states = accord("run", *chosen, "--status").stdout.splitlines()
     assert {line.split()[2] for line in states} == {"done"}
-
-
-def test_long_names_of_models_do_not_run_into_what_stands_behind(accord, tmp_path):
-    (tmp_path / "mine.yaml").write_text("base: tiny\nmodels: {characters-by-lstm: {}, rnn: {}}\n")
-    listed = accord("run", "mine.yaml", "--status").stdout.splitlines()
-    assert {line.split()[1] for line in listed} == {"characters-by-lstm", "rnn", "*"}
-    assert {line.split()[2] for line in listed} == {"missing"}
-    assert len({line.index("missing") for line in listed}) == 1

@@ -65,38 +65,6 @@ def test_the_lemma_is_a_feature_that_is_shown(tmp_path):
     assert "lemma=" not in said.stdout.partition("φ by")[2], "the guesser knows none"
 
 
-def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
-    table = tmp_path / "own.tsv"
-    rows = "chat\tchat\tNOUN\t_\nblé\tblé\tNOUN\t_\nété\tété\tNOUN\t_\n"
-    table.write_bytes((HEADER + rows).encode("latin-1"))
-    said = CliRunner().invoke(app, ["lexicon", "show", "blé", "--lexicon", str(table)])
-    assert said.exit_code == 0, said.output
-    assert (
-        said.stderr.count(
-            "2 rows left out: expected UTF-8, found other bytes; the first is own.tsv:3: "
-        )
-        == 1
-    )
-
-
-def test_a_word_that_no_lexicon_has_is_said_to_be_unknown():
-    said = CliRunner().invoke(app, ["lexicon", "show", "zorglubes", "--lexicon", "closed"])
-    assert "no lexicon with data has 'zorglubes'" in said.stdout
-    assert "@notTop" in said.stdout.partition("φ by")[2]
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["show", " "], "expected a word to look up, got ' '"),
-        (["compare", "tiny", "--lexicons", ""], "--lexicons: expected chains of lexicons, got ''"),
-    ],
-)
-def test_nothing_is_no_word_and_no_lexicon(command, said):
-    done = CliRunner().invoke(app, ["lexicon", *command])
-    assert done.exit_code == 2 and said in done.stderr
-
-
 def test_guessers_are_measured_side_by_side_on_the_same_words():
     treebank = str(Path(__file__).parents[2] / "data" / "accords.conllu")
     coverage = ["lexicon", "coverage", treebank, "--lexicon", "tiny", "--guesser"]

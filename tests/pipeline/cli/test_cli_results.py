@@ -38,10 +38,3 @@ def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, what):
     done = accord(*command, str(tmp_path))
     assert (done.exit_code, f"is no {what}: expected" in done.stderr) == (1, True)
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_wrong_model_or_protocol_is_refused_by_name(tiny_run):
-    done = accord("compare", str(tiny_run.folder), "--against", "lstm")
-    assert (done.exit_code, "got lstm" in done.stderr) == (2, True)
-    done = accord("compare", str(tiny_run.folder), "--paper")
-    assert (done.exit_code, "expected a run of the preset 'paper'" in done.stderr) == (2, True)

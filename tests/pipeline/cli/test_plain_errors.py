@@ -19,10 +19,8 @@ LONG = "a" * 500
     "command",
     [
         ["score", "le chat", "--run", LONG],
-        ["score", "le chat", "--run", f"runs/{LONG}"],
         ["explain", "le chat", "--run", f"{LONG}/ll-rnn"],
         ["run", "tiny", "--verify", "--runs", LONG],
-        ["run", "tiny", "--name", LONG],
         ["run", "tiny", "--runs", LONG],
     ],
 )
@@ -114,14 +112,3 @@ def test_names_in_a_card_are_no_html_and_no_links(tmp_path):
     assert "[x](" not in body
     rows = [line for line in body.splitlines() if line.startswith("| text")]
     assert rows[0].replace(r"\|", "").count("|") == 4
-
-
-@pytest.mark.slow
-def test_an_empty_lexicon_is_named_and_the_others_are_listed(tmp_path, monkeypatch):
-    (tmp_path / "fra").mkdir()
-    (tmp_path / "fra" / "fra").touch()
-    monkeypatch.setenv("UNIMORPH", str(tmp_path))
-    done = CliRunner().invoke(app, ["lexicon", "list"])
-    assert done.exit_code == 0
-    assert "| tiny" in done.stdout and "| unimorph" not in done.stdout
-    assert "left out: " in done.stderr and "the file is empty" in done.stderr

@@ -27,20 +27,6 @@ def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
     assert command(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
 
 
-def test_two_sentences_are_scored_one_after_the_other(tiny_run):
-    done = command("Le chat dort. M. Petit mange.", "--run", tiny_run.folder)
-    assert done.stdout.count("</s> ") == 3  # that of the heading, and two ends
-    assert "\n2 sentences, 8 words, " in done.stdout
-
-
-@pytest.mark.parametrize("text", ["et/ou", "3.14", "M.Petit"])
-def test_a_text_that_is_no_file_is_scored_whatever_its_signs(tiny_run, text):
-    done = command(text, "--run", tiny_run.folder)
-    assert done.exit_code == 0, done.output
-    assert "\n1 sentence, " in done.stdout
-    assert ("there is no such file" in done.stderr) == ("/" in text)
-
-
 @pytest.mark.parametrize("name", ["missing.txt", "data/missing.csv"])
 def test_the_name_of_a_missing_file_is_refused(name):
     done = command(name)
@@ -63,12 +49,6 @@ def test_an_empty_text_is_refused_as_such(text):
     assert "the text is empty: expected a sentence" in done.stderr
 
 
-def test_a_line_that_shows_nothing_is_no_sentence(tiny_run):
-    done = command("-", "--run", tiny_run.folder, text=f"\u200b\n{SENTENCE}\n")
-    assert done.exit_code == 0, done.output
-    assert "\n1 sentence, " in done.stdout
-
-
 @pytest.mark.parametrize("unit", ["nats", "bits"])
 def test_log_p_is_in_nats_or_bits(tiny_run, unit):
     done = command(SENTENCE, "--unit", unit, "--json", "--run", tiny_run.folder)
@@ -86,8 +66,6 @@ def test_log_p_is_in_nats_or_bits(tiny_run, unit):
     ("name", "content"),
     [
         ("items.csv", "item,sentence\n1,Le chat dort.\n"),
-        ("items.tsv", "item\tsentence\n1\tLe chat dort.\n"),
-        ("items.parquet", "PAR1"),
         ("items.txt", "item\tsentence\n1\tLe chat dort.\n2\tLa fille mange.\n"),
     ],
 )

@@ -42,11 +42,3 @@ def test_a_width_that_no_layer_has_is_said_and_is_no_other_model(name, layers, t
     assert (found[0] == found[1]) is is_unused
     said = "train.hidden has no effect on rnn, ll-rnn: a tied encoder without hidden layers"
     assert (said in capsys.readouterr().err) is is_unused
-
-
-def test_a_width_that_nobody_stated_is_not_said_and_one_that_is_the_default_is(capsys):
-    for preset in ("tiny", "default"):
-        load_config(preset)
-        assert capsys.readouterr().err == ""
-        load_config(preset, ["train.hidden=256"])
-        assert "train.hidden has no effect on rnn, " in capsys.readouterr().err

@@ -56,7 +56,6 @@ def test_an_override_may_name_one_model_and_then_outweighs_what_is_for_all(two, 
     ("override", "said"),
     [
         ("ll-rn.train.epochs=1", "no model 'll-rn'; the nearest is 'll-rnn'"),
-        ("ll-rnn.trian.epochs=1", "unknown section 'trian'; the nearest is 'train'"),
         ("ll-rnn.report.title=x", "report is of all models; expected report.title=…"),
     ],
 )
@@ -108,45 +107,23 @@ def test_values_from_python_are_what_they_are(tmp_path):
     ("override", "expected"),
     [
         ("train.batch=0", "train.batch: expected 1 or more, got 0"),
-        ("train.epochs=-1", "train.epochs: expected 1 or more, got -1"),
         ("train.input_dropout=2", "train.input_dropout: expected from 0 to under 1, got 2.0"),
         ("featurise.vectors={dimensions: -1}", "featurise.vectors.dimensions: expected 0 or more"),
         ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
-        ("train.losses={activation: -1}", "train.losses.activation: expected 0 or more, got -1"),
         ("train.losses={temporal: a}", "train.losses.temporal: expected float, got 'a'"),
         (
             "train.phases={pretraining: {epochs: 0}}",
             "phases: pretraining.epochs: expected 1 or more",
         ),
-        (
-            "train.phases={pretrainin: {}}",
-            "train.phases: expected one of pretraining",
-        ),
+        ("train.phases={pretrainin: {}}", "train.phases: expected one of pretraining"),
         ("train.teachers={weight: 2.0}", "train.teachers.weight: expected from 0 to 1, got 2.0"),
-        ("train.weight_decay=-1e-6", "train.weight_decay: expected 0 or more, got -1e-06"),
         ("train.min_delta=-0.1", "train.min_delta: expected 0 or more, got -0.1"),
-        ("train.seconds=-1", "train.seconds: expected more than 0, got -1.0"),
-        ("train.seconds=0", "train.seconds: expected more than 0, got 0.0"),
-        ("train.checkpoint_seconds=-1", "train.checkpoint_seconds: expected 0 or more, got -1.0"),
-        ("train.checkpoint_steps=-1", "train.checkpoint_steps: expected 0 or more, got -1"),
-        ("train.seed=-1", "train.seed: expected 0 or more, got -1"),
         (
             "train.losses={activation: .inf}",
             "train.losses.activation: expected a finite number, got inf",
         ),
         ("train.optimiser={momentum: 0.9}", "adamw: unknown setting 'momentum'"),
-        ("corpus.limit=-3", "corpus.limit: expected 1 or more, got -3"),
-        ("corpus.seed=-1", "corpus.seed: expected 0 or more, got -1"),
-        ("corpus.valid=-0.1", "corpus.valid: expected a share below 1 or a number of sentences"),
         ("corpus.test=-3", "corpus.test: expected a share below 1 or a number of sentences"),
-        ("corpus.test=1.5", "number of sentences, got 1.5"),
-        ("tokenise.processes=0", "tokenise.processes: expected 1 or more, got 0"),
-        ("featurise.steps=0", "featurise.steps: expected 1 or more, got 0"),
-        ("featurise.forms=-1", "featurise.forms: expected 0 or more, got -1"),
-        ("featurise.lemmas=-1", "featurise.lemmas: expected 0 or more, got -1"),
-        ("background.order=0", "background.order: expected 1 or more, got 0"),
-        ("background.spelling_order=0", "background.spelling_order: expected 1 or more, got 0"),
-        ("encode.classes=-2", "encode.classes: expected 0 or more, got -2"),
         ("encode.merges=-1", "encode.merges: expected 0 or more, got -1"),
     ],
 )
@@ -177,15 +154,6 @@ def test_templates_with_a_plus_are_added_to_those_below(tmp_path):
 def test_a_list_of_templates_is_whole_or_added():
     with pytest.raises(ValueError, match=r"featurise\.templates: expected a whole list, or a \+"):
         load_config("tiny", ["featurise.templates=[form, +sem]"])
-
-
-def test_templates_that_a_list_drops_are_named(capsys):
-    load_config("tiny", ["featurise.templates=[+sem]"])
-    assert "takes" not in capsys.readouterr().err
-    load_config("tiny", ["featurise.templates=[form, pos, sem]"], ["ll-rnn"])
-    said = capsys.readouterr().err
-    assert "--set: featurise.templates takes " in said and "gender" in said.split("from")[0]
-    assert "from ll-rnn; a + before each template adds it instead" in said
 
 
 @pytest.mark.parametrize(

@@ -123,11 +123,6 @@ def test_the_feature_of_small_numbers_falls(analyses):
     assert falling.to_dict() == {1: 1, 2: 1 / 2, 3: 1 / 32}  # 1/(1 + n)
 
 
-def test_frequency_without_a_lexicon_that_has_any_says_what_is_expected(types, analyses):
-    with pytest.raises(ValueError, match=r"frequency needs .* such as analyse\.frequency"):
-        phi(types.drop(columns="frequency"), analyses, "frequency")
-
-
 def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types, analyses):
     found = phi(types, analyses, "frequency", "source")
     assert found["le"] == {"frequency=7": 1, "source=closed": 1}
@@ -143,13 +138,6 @@ def test_the_end_has_only_itself_and_an_unknown_word_no_letters(types, analyses)
     of_class = {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1, "Person=1": 0.75}
     of_class |= {"VerbForm=Fin": 0.75, "Gender=Masc": 0.25}
     assert found[UNKNOWN] == {"@notTop": 1, "frequency=unknown": 1, **of_class}
-
-
-def test_a_word_that_training_reads_as_unknown_has_no_feature_of_its_own(types, analyses):
-    read_as = types.assign(unknown=[0, 1, 0, 1, 1, 0, 0])
-    found = phi(read_as, analyses, "form", forms=len(types))
-    assert found["1999"] == {"@notTop": 1}, "seen once and not in the lexicon"
-    assert found["portes"] == {"form=portes": 1}, "seen twice"
 
 
 def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, analyses):
@@ -172,14 +160,6 @@ def test_a_single_feature_can_be_left_out_with_the_crossed_ones_that_hold_it(typ
         ValueError, match=r"no word has 'number=plus'; the nearest is 'Number=Plur'"
     ):
         phi(types, analyses, "pos", "number", without=("Number=Plus",))
-
-
-def test_any_feature_of_the_lexicon_is_a_template(types, analyses):
-    own = analyses.assign(
-        feats=analyses["feats"].where(analyses["word"] != 3, "Register=Fam|Sem=Conc")
-    )
-    found = phi(types, own, "register", "Sem×REGISTER")["portes"]
-    assert found == {"Register=Fam": 1, "Sem=Conc×Register=Fam": 1}
 
 
 @pytest.fixture(scope="module")
@@ -264,8 +244,3 @@ def test_words_have_a_factor_in_common_where_the_same_is_said_of_them():
     assert gender[1] == gender[2] != gender[3] == gender[5]
     for factor in (lemma, pos, gender):
         assert factor[0] == 0 and 0 not in factor[1:], "the end is like nothing else"
-
-
-def test_a_factor_that_no_lexicon_has_is_refused():
-    with pytest.raises(ValueError, match=r"factored: .*among lemma, pos, .*; found 'colour'"):
-        factors_of(ANALYSES, 7, ["colour"])

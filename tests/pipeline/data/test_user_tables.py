@@ -93,15 +93,6 @@ def test_rows_without_a_sentence_are_named_and_left_out_where_that_is_asked(tmp_
     assert rows.to_dict() == {1: "Il", 4: "Il"}  # as in the file
 
 
-def test_empty_lines_inside_a_table_are_said(tmp_path, capsys):
-    path = tmp_path / "some.csv"
-    path.write_text('item,sentence\n1,"Il\npleut."\n,\n\n2,Il neige.\n\n', encoding="utf-8")
-    assert read_table(path, "sentence")["item"].tolist() == ["1", "2"]
-    assert "2 empty lines left out, and rows are counted without: line 4, 5" in (
-        capsys.readouterr().err
-    )
-
-
 @pytest.mark.slow
 def test_the_pieces_of_a_table_of_words_are_the_table(monkeypatch):
     model = accord.load()

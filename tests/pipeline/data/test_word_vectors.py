@@ -96,13 +96,6 @@ def test_reduced_vectors_are_the_same_each_time(many):
     assert np.allclose(reduced(turned, 5), -reduced(many, 5), atol=1e-5), "axes keep their sense"
 
 
-def test_dimensions_that_the_vectors_do_not_have_are_refused(many):
-    with pytest.raises(ValueError, match=r"dimensions from 0 to 12, .* found 13"):
-        reduced(many, 13)
-    with pytest.raises(ValueError, match="dimensions: expected 0 or more, got -1"):
-        VectorParams(dimensions=-1)
-
-
 @pytest.fixture
 def with_unknown(source) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two unknown words; four words are read as the first, of which one has no vector."""
@@ -127,30 +120,6 @@ def test_an_unknown_word_has_the_mean_of_the_words_read_as_it(source, with_unkno
     assert of_first.set_index("feature")["value"]["class-2=none"] == 0.25
 
 
-def test_an_unknown_word_may_have_no_vector(source, with_unknown):
-    params = FeaturiseParams(vectors=VectorParams(source, 2, unknown="none"))
-    rows, dense = word_vectors.rows(params, ["class-2"], *with_unknown)
-    assert (dense.row[[0, 1, 2, 6]] == 0).all()
-    assert rows["vectors"]["word"].tolist() == [0, 1, 2, 6]
-    assert rows["class-2"].set_index("word")["feature"][1] == "class-2=none"
-
-
-def test_classes_alone_need_no_dense_features(source, with_unknown):
-    params = FeaturiseParams(templates=("form", "class-3"), vectors=VectorParams(source, 0))
-    phi, psi, names = featurise.build(params, *with_unknown)
-    assert psi is None
-    assert {name for name in names if name.startswith("class-3=")} >= {"class-3=none"}
-    assert not any(name.startswith("vector") for name in names)
-    assert phi.feature_count == len(names)
-
-
-def test_a_template_that_no_word_has_is_said(source, with_unknown, capsys):
-    featurise.build(FeaturiseParams(templates=("form", "sem", "pos×Case")), *with_unknown)
-    said = capsys.readouterr().err
-    assert "no word has a feature of the template 'sem'" in said
-    assert "no word has a feature of the template 'pos×case'" in said
-
-
 def test_what_is_read_has_the_numbers_of_what_is_predicted(source, with_unknown):
     words, said = with_unknown
     params = FeaturiseParams(templates=("form", "class-3"), vectors=VectorParams(source, 0))
@@ -170,12 +139,3 @@ def test_what_is_read_has_the_numbers_of_what_is_predicted(source, with_unknown)
         templates=params.templates, vectors=params.vectors, read=("class-3", "form")
     )
     assert featurise.build(whole, words, said).psi is None
-
-
-@pytest.mark.parametrize(
-    ("source", "fault"),
-    [("spcy", "expected the source spacy or a file ending in"), ("no.vec", "no file no.vec")],
-)
-def test_a_source_that_is_none_is_refused(source, fault):
-    with pytest.raises((ValueError, FileNotFoundError), match=fault):
-        word_vectors.files(source)

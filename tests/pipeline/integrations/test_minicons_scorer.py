@@ -60,11 +60,6 @@ def test_words_are_what_is_written_together_and_punctuation_stands_alone(scorer,
     assert [p for _, p in first] == pytest.approx([elided + noun, verb + clitic, mark])
 
 
-def test_a_probability_has_no_base(scorer):
-    with pytest.raises(ValueError, match="expected prob, or surprisal"):
-        scorer.token_score(SENTENCES, prob=True, base_two=True)
-
-
 def test_arguments_are_called_as_in_minicons():
     theirs = pytest.importorskip("minicons.scorer").IncrementalLMScorer
     beyond = {"decode", "bow_correction", "kwargs", "kw"}  # of subwords, and of their encoding

@@ -1,11 +1,6 @@
 """The model of the package is asked where none is named; a copy without one says so."""
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 from typer.testing import CliRunner
@@ -66,32 +61,3 @@ def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
         assert "comes without a model" in told.stderr and "--run FOLDER" in told.stderr
     with pytest.raises(FileNotFoundError, match="comes without a model"):
         accord.load()
-
-
-@pytest.mark.slow
-def test_a_wheel_brings_it(small, tmp_path):
-    """Built as pip builds it, unpacked, and asked in a process that works elsewhere."""
-    source, site = tmp_path / "source", tmp_path / "site"
-    for package in ("corpora", "lexicon", "models", "pipeline"):
-        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pyc*"))
-    shutil.copytree(ROOT / "accord", source / "accord", symlinks=True)
-    for file in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, source / file)
-    shutil.rmtree(source / "pipeline" / "model" / "french", ignore_errors=True)
-    shutil.copytree(small, source / "pipeline" / "model" / "french")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(source)], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with ZipFile(wheel) as archive:
-        for name in archive.namelist():
-            archive.extract(name, site)
-    done = subprocess.run(
-        [sys.executable, "-m", "accord.pipeline.cli.main", "score", "-"],
-        input=SENTENCE,
-        env=os.environ | {"PYTHONPATH": str(site)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == CliRunner().invoke(app, ["score", SENTENCE, "--run", str(small)]).stdout

@@ -89,22 +89,6 @@ def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
     assert str(ROOT) not in card.content
 
 
-@pytest.mark.slow
-def test_a_model_with_n_grams_takes_their_texts_along(tmp_path):
-    (tmp_path / "pretraining.txt").write_text("Le chat dort.\n" * 20, encoding="utf-8")
-    settings = {
-        "corpus.pretraining": tmp_path / "pretraining.txt",
-        "train.epochs": 1,
-        "background.kind": "ngram",
-        "background.pretraining": True,
-    }
-    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
-    accord.export(run.folder, "ll-rnn", tmp_path / "out")
-    assert scored(accord.load(tmp_path / "out")) == scored(accord.load(run.folder, "ll-rnn"))
-    assert "training text as numbers" in (tmp_path / "out" / "README.md").read_text()
-
-
 @pytest.mark.parametrize("name", ["model.safetensors", "words.npz", "config.json"])
 def test_a_damaged_file_is_named(exported, tmp_path, name):
     folder = shutil.copytree(exported, tmp_path / "bad")
@@ -113,16 +97,6 @@ def test_a_damaged_file_is_named(exported, tmp_path, name):
     (folder / name).write_bytes(data)
     with pytest.raises((Damaged, ValueError), match=name):
         accord.load(folder)
-
-
-def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
-    (tmp_path / "mine").mkdir()
-    with pytest.raises(FileExistsError, match="mine is there already"):
-        accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
-    with pytest.raises(FileNotFoundError, match="expected one of the models rnn, ll-rnn, got"):
-        accord.export(tiny_run.folder, "lstm", tmp_path / "other")
-    with pytest.raises(FileNotFoundError, match="mine is no trained model: expected"):
-        accord.load(tmp_path / "mine")
 
 
 @pytest.mark.slow

@@ -64,13 +64,10 @@ def of_config(change: Callable[[dict], None]) -> Callable[[Path], None]:
 
 CONFIGS = {
     "a list": lambda folder: (folder / "config.json").write_text("[]"),
-    "a number": lambda folder: (folder / "config.json").write_text("7"),
     "too deep": lambda folder: (folder / "config.json").write_text("[" * 100_000),
-    "a format that is no number": of_config(lambda about: about.update(format="two")),
     "no format of ours": of_config(lambda about: about.update(model_type="bert")),
     "no hashes": of_config(lambda about: about.update(files={})),
     "hashes in a list": of_config(lambda about: about.update(files=["words.npz"])),
-    "no list of files": of_config(lambda about: about.pop("files")),
     "a hash left out": of_config(lambda about: about["files"].pop("model.safetensors")),
     "a hash that is a list": of_config(lambda about: about["files"].update({"words.npz": []})),
     "a path": of_config(lambda about: about["files"].update({"../sound/words.npz": "00"})),
@@ -98,26 +95,17 @@ def test_a_file_that_no_hash_vouches_for_is_refused(folder):
 RECIPES = {
     "an unknown key": ({"hiden": 3}, "unknown key 'hiden'"),
     "a wrong type": ({"hidden": "many"}, "hidden: expected int, got 'many'"),
-    "a setting out of range": (
-        {"encoder": {"kind": "window", "order": 0}},
-        "window.order: expected 1 or more, got 0",
-    ),
     "a truth for a number": ({"layers": True}, "layers: expected int, got True"),
     "no choice": ({"encoder": "lstn"}, "encoder: expected"),
-    "a list for a choice": ({"output": ["softmax"]}, "output: expected"),
     "an embedding": ({"embedding": 10**8}, "embedding.weight: expected"),
     "more units than can be counted": ({"embedding": 10**30}, "embedding.weight: expected"),
     "layers": ({"layers": 10**6}, "layers: expected at most"),
     "out of range": ({"layers": 0}, "layers: expected 1 or more"),
-    "a word for teachers": ({"teachers": "model"}, "teachers: expected"),
-    "a number for a teacher": ({"teachers": {"models": [1]}}, "teachers.models: expected"),
     "not tied": ({"tied": False, "hidden": 10**8}, "expected"),
-    "another encoder": ({"encoder": "gru"}, "expected"),
     "a pretrained background": (
         {"phases": {"pretraining": {"use": "background"}}},
         "these differ: output.background",
     ),
-    "an output without weights": ({"output": "background"}, "these differ"),
 }
 
 
@@ -153,10 +141,7 @@ def changed(folder: Path, name: str, **change: Callable | np.ndarray) -> None:
 ARRAYS = {
     "that would inflate": ("words.npz", {"count": np.zeros(1 << 28, np.uint8)}, "it claims"),
     "fewer counts than words": ("words.npz", {"count": lambda a: a[1:]}, "count: expected"),
-    "no counts": ("words.npz", {"count": lambda a: a[:0]}, "count: expected"),
-    "counts that are texts": ("words.npz", {"count": lambda a: a.astype(str)}, "whole numbers"),
     "letters left out": ("words.npz", {"letters": lambda a: a[1:]}, "bytes long together"),
-    "ids that come twice": ("words.npz", {"order": lambda a: np.zeros(522, int)}, "order: exp"),
     "a signature that is none": (
         "words.npz",
         {"signature": lambda a: a + np.int64(9999)},
@@ -164,22 +149,13 @@ ARRAYS = {
     ),
     "a share of infinity": ("words.npz", {"shares": lambda a: a + np.inf}, "expected finite"),
     "a mass below 0": ("words.npz", {"mass": -np.ones(522)}, "mass: expected finite"),
-    "an array too many": ("words.npz", {"more": np.arange(3)}, "expected the arrays"),
     "features without end": ("features.npz", {"phi_feature_count": np.array(10**10)}, "at most"),
     "a feature that is none": (
         "features.npz",
         {"phi_indices": lambda a: a + np.int64(9999)},
         "indices",
     ),
-    "no number": ("features.npz", {"phi_values": lambda a: a * np.nan}, "expected finite"),
-    "rows of vectors that are not there": (
-        "features.npz",
-        {"phi_vector": np.zeros(1, np.uint8)},
-        "expected the vectors of its dense features",
-    ),
-    "letters' counts of 0": ("spelling.npz", {"counts": lambda a: a * 0}, "spelling.npz"),
     "classes of no share": ("spelling.npz", {"shares": lambda a: a + 1}, "share of numbers"),
-    "levels too long": ("spelling.npz", {"keys": lambda a: a * 100}, "spelling.npz"),
 }
 
 
@@ -226,15 +202,6 @@ def test_weights_without_their_scales_or_shards_are_refused(folder):
     about["files"][other] = about["files"].pop(shard.name)
     write_json(folder / "config.json", about)
     refused(folder, "or all shards")
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_weights_that_are_no_numbers_are_refused_by_name(folder, number):
-    tensors = load_tensors(folder / "model.safetensors")
-    tensors["embedding.weight"][3, 3] = number
-    save_tensors(tensors, folder / "model.safetensors")
-    seal(folder)
-    refused(folder, "embedding.weight: expected finite numbers")
 
 
 def fill(folder: Path, size: float) -> None:

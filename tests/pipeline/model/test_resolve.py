@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 import accord
-from accord.pipeline.model.find import BUNDLED_FOLDER, find, find_start, find_teachers, one
+from accord.pipeline.model.find import BUNDLED_FOLDER, find, one
 from accord.pipeline.model.folder import open_folder
-
-SENTENCE = "Le chat dort."
 
 
 def test_a_run_is_all_of_its_models_or_the_last_one(tiny_run):
@@ -33,11 +31,6 @@ def test_every_kind_of_folder_is_opened_by_one_function(tiny_run, tmp_path):
         assert model.vocabulary.knows(["le", "chat"]) and model.mass().sum() == pytest.approx(1)
         assert model.readings.of_form("chat")[0].upos == "NOUN"
     assert all(model.protocol == "open" for model in models.values())
-
-
-def test_a_file_of_ngrams_is_a_model(tmp_path):
-    (file,) = find(tmp_path / "mine.arpa.gz")
-    assert (file.kind, file.place, file.folder) == ("arpa", tmp_path / "mine.arpa.gz", None)
 
 
 def test_the_hub_is_asked_only_for_what_says_so():
@@ -68,13 +61,3 @@ def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
     for ask in (find, one):
         with pytest.raises(FileNotFoundError, match="expected a trained model, found none"):
             ask(begun)
-
-
-def test_a_missing_start_or_teacher_is_said_once(tiny_run):
-    with pytest.raises(FileNotFoundError, match=r"^train\.start: nowhere is no trained model: exp"):
-        find_start("nowhere")
-    with pytest.raises(ValueError, match=r"^train\.start: expected french or .* kind run"):
-        find_start(str(tiny_run.folder))
-    for name in ("nowhere", "hf:someone/french"):
-        with pytest.raises(FileNotFoundError, match=rf"^train\.teachers: .* at {name}"):
-            find_teachers(name)

@@ -16,7 +16,7 @@ VERDICT = {
     "en": re.compile(
         r"verte is ([\d.]+) times likelier than vert here, (?:mainly )?because of [^()]+ "
         r"\(([\d.]+) bits\)\."
-    ),
+    )
 }
 MINUS = str.maketrans("−", "-")
 
@@ -94,37 +94,6 @@ def test_the_keyboard_alone_types_reads_explains_and_accepts(page):
     page.browser.switch_to.active_element.send_keys(Keys.ENTER)
     page.until(lambda: page.one("#text").get_attribute("value") != "Les chats dort.")
     assert page.browser.switch_to.active_element.get_attribute("id") == "text"
-
-
-@pytest.mark.parametrize(
-    ("text", "at", "after"),
-    [
-        ("Le chien dort.", 0, "Les chien dort."),
-        ("👍 😀 le chien dort.", 2, "👍 😀 les chien dort."),
-    ],
-)
-def test_an_edited_word_stands_before_and_after(page, text, at, after):
-    page.open(f"#lang=en&text={text}&at={at}")
-    page.until(lambda: page.one("#edit").get_attribute("value").lower() == "le")
-    page.type("#edit", "les")
-    page.until(lambda: page.one("#other").get_attribute("value") == after)
-    page.until(lambda: len(page.all(".row")) == 2 and page.all(".row .differs"))
-    assert [page.words(row)[at].lower() for row in (0, 1)] == ["le", "les"]
-    assert page.one(".row .differs").text.lower().startswith("les")
-
-
-def test_unknown_words_are_marked_and_foreign_text_is_said_to_be(page):
-    page.open("#lang=en&text=Les zorglubs dansent dans la forêt.")
-    page.until(lambda: "Words marked abc" in page.one("#status").text)
-    marked = page.all(".word.unknown")
-    assert [each.text.split("\n")[0] for each in marked] == ["zorglubs"]
-    assert "abc" in marked[0].text
-    assert "foreign" not in page.one("#status").text
-    for text in ("The cat is on the table.", "Der Hund schläft auf dem Teppich."):
-        page.type("#text", text)
-        page.until(lambda: "looks foreign" in page.one("#status").text)
-    page.type("#text", "Va, je ne te hais point.")
-    page.until(lambda: page.words()[0] == "Va" and not page.one("#status").text)
 
 
 HOSTILE = [

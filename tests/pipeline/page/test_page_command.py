@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,15 +12,6 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.cli.page import _loaders
-
-
-def test_the_models_of_a_run_are_offered_by_name_with_the_last_first(tiny_run, tmp_path):
-    other = tmp_path / "other"
-    shutil.copytree(tiny_run.folder, other)
-    assert list(_loaders([tiny_run.folder])) == ["ll-rnn", "rnn"]
-    offered = ["tiny/ll-rnn", "tiny/rnn", "other/ll-rnn", "other/rnn"]
-    assert list(_loaders([tiny_run.folder, other])) == offered
 
 
 def test_without_a_trained_model_it_ends_with_a_word(tmp_path):

@@ -6,12 +6,9 @@ from importlib.util import find_spec
 from threading import Thread
 
 import pytest
-from typer.testing import CliRunner
 
 from accord import run
 from accord.pipeline.base.artefact import hashes_of
-from accord.pipeline.cli.main import app
-from accord.pipeline.integrations import ray as on_ray
 from accord.pipeline.integrations.ray import Ray, changes
 from accord.pipeline.run.pool import Pool, Shards
 from accord.pipeline.run.run import Run
@@ -101,12 +98,3 @@ def test_a_checkpoint_is_sent_after_the_logs_before_it_and_removed_files_are_rem
     (tmp_path / "half.partial" / "weights").write_text("")
     running.set_result(None)
     assert [*sent] == [("checkpoint-1", None)]
-
-
-def test_without_ray_a_line_says_what_installs_it(monkeypatch):
-    monkeypatch.setattr(on_ray, "find_spec", lambda name: None)
-    done = CliRunner().invoke(app, ["run", "tiny", "--on", "ray"])
-    assert done.exit_code == 2
-    assert done.stderr.splitlines() == [
-        "error: on ray: ray is not installed; `pip install 'accord-lm[ray]'` brings it"
-    ]

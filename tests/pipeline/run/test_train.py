@@ -141,16 +141,6 @@ def test_a_student_is_trained_after_its_teachers(tmp_path, capfd, monkeypatch):
     assert "all stages of 'family' are done" in capfd.readouterr().err
 
 
-def test_a_student_waits_for_teachers_that_fail(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "family.yaml").write_text(FAMILY)
-    run = accord.run("family.yaml", models=["student"], until="encode")
-    assert [*untrained(run.folder)] == ["student"]
-    monkeypatch.setattr(sys, "argv", ["train", "runs/family"])
-    with pytest.raises(SystemExit, match="student is not trained"):
-        main()
-
-
 def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path, tiny_run, monkeypatch, capsys):
     run = prepare(tiny_run, tmp_path, "ll-rnn")
     path = next((run.parent / "artefacts").glob("encode-*/train.ids.npy"))
@@ -203,12 +193,3 @@ def begin(run: Path) -> tuple[subprocess.Popen, int]:
         pid for pid in pids if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     )
     return parent, training
-
-
-def test_a_folder_that_is_not_prepared_is_refused_in_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["train", str(tmp_path)])
-    with pytest.raises(SystemExit, match=f"error: {tmp_path} is no run"):
-        main()
-    run = accord.run("tiny", until="corpus", runs=tmp_path / "runs")
-    with pytest.raises(Exception, match=r"is not prepared: expected \w+ of rnn, found none"):
-        untrained(run.folder)

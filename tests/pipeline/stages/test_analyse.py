@@ -39,16 +39,6 @@ def test_strict_stops_at_it(tmp_path):
         run(tmp_path, **{"analyse.strict": True})
 
 
-def test_a_chain_of_no_lexicon_is_refused_by_its_key_before_anything_is_read(tmp_path):
-    with pytest.raises(ValueError, match=r"analyse\.lexicon: expected one or more, got none"):
-        run(tmp_path, **{"analyse.lexicon": "[]", "corpus.source": "none-such.txt"})
-
-
-def test_a_lexicon_that_counts_nothing_gives_no_frequencies(tmp_path):
-    with pytest.raises(ValueError, match="the lexicon closed counts no words"):
-        run(tmp_path, **{"analyse.frequency": "closed"})
-
-
 def test_what_a_treebank_as_a_lexicon_says_is_read_anew_when_it_changes(tmp_path, capsys):
     treebank = tmp_path / "mine.conllu"
     row = "1\tmiaule\tmiauler\t{}\t_\t_\t0\troot\t_\t_\n\n"

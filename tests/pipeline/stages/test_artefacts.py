@@ -5,7 +5,6 @@ from fnmatch import fnmatch
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from datasets import Dataset
 from safetensors.numpy import load_file
@@ -44,17 +43,6 @@ def test_every_file_of_a_run_is_opened_by_the_tools_of_its_format(tiny_run):
         for name in artefact.meta["files"]:
             path = artefact.folder / name
             assert len(opened[path.suffix](path)), (model, stage, name)
-
-
-def test_a_table_of_sentences_is_one_of_datasets_and_of_pandas(tiny_run):
-    for stage, column in (("corpus", "text"), ("tokenise", "words")):
-        path = tiny_run.artefacts["rnn", stage].folder / "train.arrow"
-        sentences = Dataset.from_file(str(path))
-        table = pa.ipc.open_stream(path.read_bytes()).read_pandas()
-        assert len(sentences) == len(table)
-        assert sentences[0][column] == (
-            table[column][0] if stage == "corpus" else table[column][0].tolist()
-        )
 
 
 def test_phi_is_a_sparse_matrix_of_scipy_with_a_row_for_each_signature(tiny_run):

@@ -94,14 +94,6 @@ def test_the_sources_own_validation_is_taken_or_stays_beside_what_is_drawn(tmp_p
     assert sorted(drawn["train"] + drawn["valid"]) == sorted(texts["train"])
 
 
-def test_a_source_whose_own_validation_leaves_no_test_is_refused(tmp_path):
-    texts = {split: phrases(split, 10) for split in ("train", "dev")}
-    source = write(tmp_path / "texts", **texts)
-    with pytest.raises(ValueError, match="leaves no split to test on"):
-        made(tmp_path / "out", source, valid=0)
-    assert made(tmp_path / "drawn", source, valid=2)["dev"] == texts["dev"]
-
-
 def test_a_limit_is_drawn_at_random_also_beside_the_sources_own_validation(tmp_path):
     texts = {split: phrases(split, 100) for split in ("train", "dev", "test")}
     source = write(tmp_path / "texts", **texts)
@@ -112,12 +104,6 @@ def test_a_limit_is_drawn_at_random_also_beside_the_sources_own_validation(tmp_p
     assert (parts["valid"], parts["test"]) == (texts["dev"], texts["test"])
     other = made(tmp_path / "other", source, valid=0, limit=20, seed=2)
     assert set(other["train"]) != set(parts["train"])
-
-
-def test_too_few_sentences_are_said(tmp_path):
-    source = write(tmp_path / "texts", one=["Une seule."])
-    with pytest.raises(ValueError, match="no sentence for the split 'valid': it has 1 in all"):
-        made(tmp_path / "out", source)
 
 
 def sources(folder, **texts: list[str]) -> list[str]:
@@ -254,18 +240,6 @@ def test_beside_a_source_of_documents_one_without_is_split_by_sentence(tmp_path,
     assert "corpus: alone.txt: one document" in capsys.readouterr().err
 
 
-def test_it_is_said_that_a_file_named_test_by_itself_is_no_test(tmp_path, capsys):
-    alone = write(tmp_path / "alone", test=phrases("alone", 100))
-    bank = write(tmp_path / "bank", train=phrases("a", 9), dev=["B."], test=["C."])
-    made(tmp_path / "drawn", alone)
-    assert f"{alone} is named test, but no file beside it" in capsys.readouterr().err
-    parts = made(tmp_path / "trained", bank, alone, valid=0)
-    assert {*phrases("alone", 100)} <= {*parts["train"]}
-    assert "has another split: its sentences are trained on" in capsys.readouterr().err
-    made(tmp_path / "quiet", bank, valid=0)
-    assert "is named" not in capsys.readouterr().err
-
-
 def test_a_copy_of_the_test_does_not_get_into_the_text_to_pretrain_on(tmp_path, capsys):
     """However it is spelled, spaced or capitalised; the training text may be read twice."""
     bank = {split: [f"L'{split} n° {each} d'oeuvre." for each in range(9)] for split in SPLITS}
@@ -286,26 +260,6 @@ def test_a_copy_of_the_test_does_not_get_into_the_text_to_pretrain_on(tmp_path, 
         assert about(out)["pretraining"]["held out"] == 18 + valid
         said = capsys.readouterr().err
         assert f"{18 + valid} sentences of the text to pretrain on left out" in said
-
-
-def test_pretraining_on_the_test_alone_is_refused(tmp_path):
-    source = write(tmp_path / "bank", **{split: phrases(split, 9) for split in SPLITS})
-    (copy,) = sources(tmp_path / "texts", a=phrases("test", 9))
-    with pytest.raises(ValueError, match=r"corpus\.pretraining: .*a\.txt' has no sentence that"):
-        made(tmp_path / "out", source, valid=0, pretraining=(copy,))
-
-
-@pytest.mark.parametrize(
-    ("params", "fault"),
-    [
-        ({"source": ()}, "source: expected a source"),
-        ({"source": ("tiny", "tiny")}, "source: expected names that differ, got tiny, tiny"),
-        ({"pretraining": ("tiny", "tiny")}, "pretraining: expected names that differ"),
-    ],
-)
-def test_no_source_and_one_twice_are_refused(params, fault):
-    with pytest.raises(ValueError, match=fault):
-        CorpusParams(**params)
 
 
 def test_short_sentences_of_running_text_are_kept_as_often_as_they_stand_there(

@@ -69,40 +69,8 @@ def test_the_figures_of_a_split_are_those_of_its_sources_together(this):
         assert (tokens[parts] > 0).all()
 
 
-def test_the_table_shows_the_parts_of_the_test(this):
-    table = (this.folder / "report" / "table.md").read_text(encoding="utf-8")
-    head = table.splitlines()[0]
-    assert "| perplexity (test/long.txt) | perplexity (test/short.txt) |" in head
-    assert "valid/" not in table
-
-
 def test_a_source_is_read_as_often_as_its_weight_says(this):
     encoded = folder_of(this, "encode")
     text = weighted(read_sentences(encoded, "train"), encoded, {"long.txt": 2})
     parts = [row["part"] for row in rows(folder_of(this, "tokenise") / "train.arrow")]
     assert text.weights.tolist() == [2 if part == "long.txt" else 1 for part in parts]
-
-
-@pytest.mark.parametrize(
-    ("weights", "fault"),
-    [
-        ({"lung.txt": 2}, r"unknown source 'lung.txt'.*long.txt"),
-        ({"long.txt": 0, "short.txt": 0}, "expected a source above 0"),
-    ],
-)
-def test_weights_of_other_sources_or_of_none_are_refused(this, weights, fault):
-    encoded = folder_of(this, "encode")
-    with pytest.raises(ValueError, match=fault):
-        weighted(read_sentences(encoded, "train"), encoded, weights)
-
-
-def test_one_source_has_no_weights(tiny_run):
-    encoded = tiny_run.artefacts["ll-rnn", "encode"].folder
-    with pytest.raises(ValueError, match="several sources"):
-        weighted(read_sentences(encoded, "train"), encoded, {"tiny": 2})
-
-
-def test_a_text_of_one_document_is_read_as_sentences(tiny_run):
-    encoded = tiny_run.artefacts["ll-rnn", "encode"].folder
-    text = read_sentences(encoded, "train")
-    assert text.documents is None or len(np.unique(text.documents)) < len(text.lengths)

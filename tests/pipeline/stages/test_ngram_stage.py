@@ -25,11 +25,6 @@ def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
     assert [word.log_p for word in words] == pytest.approx(stored[: len(words)], abs=1e-4)
 
 
-def test_another_smoothing_is_refused_by_name(tmp_path):
-    with pytest.raises(ValueError, match="expected one of kneser-ney"):
-        accord.run("tiny", set={"background.smoothing": "kneser"}, runs=tmp_path)
-
-
 def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path):
     config = tmp_path / "ngrams.yaml"
     config.write_text(

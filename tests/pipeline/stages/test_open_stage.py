@@ -40,14 +40,6 @@ def test_any_string_of_unicode_has_a_finite_log_probability(scorer, text):
     assert all(np.isfinite(word.log_p) and word.log_p < 0 for word in words)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\u200b\n"])
-def test_a_text_without_words_is_refused(scorer, text):
-    with pytest.raises(ValueError, match="expected a sentence in place 2, found no word in"):
-        scorer.score_all(["Oui.", text])
-    with pytest.raises(ValueError, match="found no word in"):
-        scorer.score(text)
-
-
 def test_the_names_of_special_words_are_spelled_when_they_are_typed(scorer):
     ids = scorer.vocabulary.ids([END, UNKNOWN, f"{UNKNOWN} NOUN"])
     assert {*ids} <= {*range(UNKNOWN_ID, UNKNOWN_ID + scorer.spelling.classes)}
@@ -153,11 +145,6 @@ def is_unseen(types: pd.DataFrame) -> np.ndarray:
     return ((types["count"] == 0) & ~types["form"].map(is_special)).to_numpy()
 
 
-def test_frequencies_need_a_lexicon_that_has_them(tmp_path):
-    with pytest.raises(ValueError, match=r"analyse\.frequency: lexique"):
-        accord.run("tiny", set={"background.unseen": "frequency"}, runs=tmp_path)
-
-
 def command(*words, text=None):
     return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
 
@@ -174,12 +161,6 @@ def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
     words = sum(map(len, expected))
     assert np.log(total["perplexity"]) == pytest.approx(-total["log_p"] / words)
     assert total["words"] == words - 2
-
-
-def test_no_text_is_one_clear_line(tiny_run):
-    done = command("-", "--run", tiny_run.folder, text="\n \n")
-    assert done.exit_code == 2
-    assert done.stderr == "error: -: expected one sentence per line, found no text\n"
 
 
 @pytest.fixture(scope="module")
@@ -224,18 +205,6 @@ def test_signs_are_known_whether_training_has_them_or_not(half_known):
         assert analyses["upos"][analyses["word"] == word].tolist() == [upos]
     spelled = {word.form: word.spelled for word in scorer.score("La fille mange ? 5 € ; ☺")}
     assert [form for form, is_spelled in spelled.items() if is_spelled] == ["5", "☺"]
-
-
-def test_numbers_are_what_the_rule_says_though_no_lexicon_lists_them(tmp_path):
-    lines = [f"Le chat {number} dort 12 heures.\n" for number in range(40)]
-    (tmp_path / "small.txt").write_text("".join(lines), encoding="utf-8")
-    changes = {"corpus.source": tmp_path / "small.txt", "analyse.lexicon": "[closed, tiny]"}
-    run = accord.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
-    made = run.artefacts["ll-rnn", "analyse"].folder
-    types, analyses = (pd.read_parquet(made / f"{n}.parquet") for n in ("types", "analyses"))
-    (number,) = types.index[types["form"] == "12"]
-    assert "12" not in set(CLOSED)
-    assert analyses["upos"][analyses["word"] == number].tolist() == ["NUM"]
 
 
 def test_words_of_a_small_text_are_not_taken_for_the_signs_that_come_once_in_it(tmp_path):

@@ -111,18 +111,9 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
             "{kind: kept_inputs, memmory: 1}",
             "train.encoder: kept_inputs: .* the nearest is 'memory'",
         ),
-        (
-            "{kind: kept_inputs, memory: much}",
-            "train.encoder: kept_inputs.memory: expected float, got",
-        ),
         ("broken", "train.encoder: encoder 'broken' of kept_inputs-net cannot be loaded"),
     ],
 )
 def test_a_mistake_in_its_settings_is_named(installed, encoder, said):
     with pytest.raises(ValueError, match=said):
         load_config("tiny", [f"train.encoder={encoder}"])
-
-
-def test_settings_can_be_set_on_the_command_line():
-    config = load_config("tiny", ["train.encoder={kind: window, order: 6}"])
-    assert config.models["ll-rnn"]["train"].encoder == {"kind": "window", "order": 6}

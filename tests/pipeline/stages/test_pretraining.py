@@ -102,15 +102,3 @@ def test_ngrams_may_be_counted_on_the_text_beside(folder):
         this = trained(folder, *ngrams, f"background.pretraining={pretraining}")
         words.append(sum(word.log_p for word in load(this.folder, "ll-rnn").score(SENTENCE)))
     assert words[1] > words[0]
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        ["train.phases={pretraining: {use: initialise}}"],
-        ["background.kind=ngram", "background.pretraining=true"],
-    ],
-)
-def test_without_a_text_beside_there_is_nothing_to_read(tmp_path, use):
-    with pytest.raises(ValueError, match=r"pretraining.* expects a text; set corpus\.pretraining"):
-        run("tiny", set=use, runs=tmp_path)

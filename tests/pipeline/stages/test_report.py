@@ -5,12 +5,10 @@ import re
 from datetime import date
 from importlib.metadata import version
 
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.base.figures import learning_curve
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.comparison import find
 from accord.pipeline.study.compare import compare
@@ -80,15 +78,3 @@ def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
     assert all(name in drawn for name in ("small", "sentences of training text"))
     assert "other" not in drawn
     assert "by the size of the training text" in (report / "index.html").read_text(encoding="utf-8")
-
-
-def test_a_run_over_one_text_draws_none(tiny_run):
-    assert not (tiny_run.folder / "report" / "learning.svg").exists()
-    assert "by the size of" not in (tiny_run.folder / "report" / "index.html").read_text()
-
-
-def test_sizes_of_text_stand_on_a_logarithmic_axis():
-    rows = pd.DataFrame({"kind": "a", "sentences": [100, 1000], "value": [90.0, 60.0]})
-    (axes,) = learning_curve(rows, "perplexity").axes
-    assert axes.get_xscale() == "log"
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["100", "1,000"]

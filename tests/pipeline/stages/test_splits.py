@@ -2,7 +2,6 @@
 
 from array import array
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,17 +53,6 @@ def test_where_short_documents_are_left_a_split_has_as_many_sentences_as_it_shou
             "valid": 40,
             "test": 73,
         }
-
-
-@pytest.mark.parametrize("sizes", [[100], [100, 100], [100] * 4])
-def test_documents_that_are_too_long_make_no_splits(sizes):
-    assert split_by_document(numbered(sizes), [], CorpusParams(valid=10, test=10)) is None
-
-
-def test_another_seed_draws_other_documents():
-    params = [CorpusParams(valid=10, test=10, seed=seed) for seed in (1, 1, 2)]
-    one, again, other = (split_by_document(numbered([3, 4] * 30), [], each) for each in params)
-    assert one == again != other
 
 
 def test_each_of_several_sources_gives_its_share():

@@ -41,12 +41,3 @@ def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, 
     ]
     assert steps[0] != steps[1]
     assert accord.load(this.folder).score("Le chat dort.")
-
-
-def test_what_cannot_teach_is_refused(taught_by, tmp_path):
-    settings = [*ONE_EPOCH, f"train.teachers={{models: [{tmp_path / 'nothing'}]}}"]
-    with pytest.raises(FileNotFoundError, match="a run, RUN/MODEL, the folder"):
-        accord.run("tiny", set=settings, runs=tmp_path / "runs")
-    other = [*changes(taught_by), "corpus.seed=7"]
-    with pytest.raises(ValueError, match="expected a model over the same words"):
-        accord.run("tiny", set=other, models=["ll-rnn"], runs=taught_by)

@@ -68,14 +68,6 @@ def test_several_processes_make_the_same_file_without_a_fork_or_the_main_script(
     assert one == several
 
 
-def test_a_system_that_does_not_tell_the_cores_of_a_process_tokenises_too(
-    tmp_path, monkeypatch, text
-):
-    expected = made(tmp_path / "told", text)
-    monkeypatch.delattr("os.sched_getaffinity", raising=False)
-    assert made(tmp_path / "untold", text) == expected
-
-
 def test_texts_and_treebanks_stand_side_by_side_and_keep_their_parts(tmp_path, text):
     found = made(tmp_path / "out", text)
     first, second = found[:2]
@@ -108,9 +100,3 @@ def test_only_the_training_text_says_how_words_are_written(tiny_run, tmp_path):
     tokenise.compute(TokeniseParams(), {"corpus": shouted}, tmp_path / "out")
     before = tiny_run.artefacts["ll-rnn", "tokenise"].folder / WRITTEN
     assert (tmp_path / "out" / WRITTEN).read_bytes() == before.read_bytes()
-
-
-def test_where_capitals_are_kept_there_is_nothing_to_keep(tiny_run, tmp_path):
-    sentences = tiny_run.artefacts["ll-rnn", "corpus"].folder
-    tokenise.compute(TokeniseParams(lowercase=False), {"corpus": sentences}, tmp_path)
-    assert not (tmp_path / WRITTEN).exists()

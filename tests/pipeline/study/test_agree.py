@@ -34,10 +34,7 @@ def test_wilsons_interval_is_the_one_worked_out_by_hand():
 
 @pytest.mark.parametrize(
     ("known", "rows"),
-    [
-        ("abcd", ["0.500 [0.095, 0.905]", "–", "0.500", "0", "1"]),
-        ("x", ["–", "–", "–", "–", "3"]),
-    ],
+    [("abcd", ["0.500 [0.095, 0.905]", "–", "0.500", "0", "1"]), ("x", ["–", "–", "–", "–", "3"])],
 )
 def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path, known, rows):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
@@ -160,16 +157,6 @@ def test_the_word_is_the_one_that_a_column_names(tmp_path):
         (None, None),
     ]
     assert find_words(suite, "word:target", None).good[1].tolist() == [4, 5]
-
-
-def test_a_score_that_is_none_is_refused(tmp_path):
-    suite = suite_of(tmp_path, "le chat dort,les chats dort,mange")
-    with pytest.raises(ValueError, match="has no such column; found target, construction"):
-        find_words(suite, "word:verbe", None)
-    with pytest.raises(ValueError, match="--score: expected verb or word:COLUMN, got 'noun'"):
-        find_words(suite, "noun", None)
-    with pytest.raises(ValueError, match="--score word:target: expected a word that both"):
-        find_words(suite, "word:target", None)
 
 
 def test_log_p_of_the_word_is_compared_after_both_subjects(tiny_run, tmp_path):

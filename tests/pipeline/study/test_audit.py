@@ -34,15 +34,6 @@ def test_every_protocol_knows_of_the_test_what_it_says(prepared):
 
 
 @pytest.mark.slow
-def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
-    changes = {"analyse.protocol": "paper", "background.kind": "uniform"}
-    run = accord.run("tiny", set=changes, until="encode", runs=tmp_path)
-    found = audit(run.folder).set_index(["model", "part"])
-    assert found.loc[("ll-rnn", "b"), "test"] == "no"
-    assert found.loc[("ll-rnn", "φ"), "test"] == "yes"
-
-
-@pytest.mark.slow
 def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_path):
     config = tmp_path / "some.yaml"
     config.write_text(
@@ -67,14 +58,6 @@ def test_what_cannot_be_made_again_is_not_audited(tmp_path):
     made = run.artefacts["ll-rnn", "featurise"].folder / "names.json"
     made.write_text(made.read_text() + " ")
     with pytest.raises(ValueError, match="featurise of 'll-rnn' does not come out as it did"):
-        audit(run.folder)
-
-
-def test_a_run_that_is_not_there_or_not_prepared_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"is no run: expected .*run\.json"):
-        audit(tmp_path)
-    run = accord.run("tiny", until="analyse", runs=tmp_path)
-    with pytest.raises(FileNotFoundError, match="is not finished: expected background"):
         audit(run.folder)
 
 

@@ -1,6 +1,5 @@
 """`accord compare`: runs and presets in one table, seeds together; which differences are real."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -78,23 +77,6 @@ def test_seeds_of_one_model_stay_together_beside_another_of_its_name(three, name
     has_spread = shown["perplexity"].str.contains(" ± ")
     assert has_spread.tolist() == (shown["seeds"] > 1).tolist()
     assert dict(zip(shown["model"], shown["seeds"], strict=True)) == rows
-
-
-def test_runs_of_one_name_stay_apart(tiny_run, tmp_path):
-    shutil.copytree(tiny_run.folder.parent, tmp_path / "other")
-    folders = [str(tiny_run.folder), str(tmp_path / "other" / "tiny")]
-    runs = [tiny_run.folder.parent.name, "other"]
-    expected = [f"{run}/tiny/{name}" for run in runs for name in ("rnn", "ll-rnn")]
-    assert list(gather(find_all(folders))["model"].unique()) == expected
-
-
-def test_figures_of_different_texts_are_shown_but_not_to_be_compared(tiny_run, tmp_path):
-    other = ["--set", "corpus.seed=7", "--set", "train.epochs=1", "--runs", str(tmp_path)]
-    done = CliRunner().invoke(app, ["compare", str(tiny_run.folder), "tiny", *other])
-    assert done.exit_code == 0, done.output
-    said = "not to be compared: tiny/rnn and tiny/rnn did not score the same words of test"
-    assert said in done.stderr
-    assert done.output.index(said) < done.output.index("| model"), "before the figures"
 
 
 # The paired bootstrap: its interval covers as it says, and finds only what is there.

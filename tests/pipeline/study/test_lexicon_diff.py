@@ -94,22 +94,6 @@ def test_the_command_lists_what_changed_and_the_same_chain_changes_nothing(tiny_
     )
 
 
-def test_a_word_that_the_model_does_not_know_costs_nothing_that_it_could_say(tiny_run, files):
-    (files / "text.txt").write_text("Le zorglub dort .\n", encoding="utf-8")
-    (files / "after.tsv").write_text(HEADER + FEMININE, encoding="utf-8")
-    scorer = accord.load(tiny_run.folder, "ll-rnn")
-    found = lexicon_diff(
-        [str(files / "before.tsv")],
-        [str(files / "after.tsv")],
-        str(files / "text.txt"),
-        scorer,
-        None,
-    )
-    (row,) = found.table.to_dict("records")
-    assert (row["word"], row["only after"], row["total"]) == ("zorglub", "–", 0.0)
-    assert np.isnan(row["bits"])
-
-
 def test_chains_of_repeated_options_are_trained_and_may_name_paths(tmp_path, slow):
     (tmp_path / "words.tsv").write_text(f"{HEADER}{OTHERS}", encoding="utf-8")
     # A suite of one pair, as each is asked all of CLAMS where no other is named.

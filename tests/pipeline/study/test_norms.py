@@ -6,15 +6,7 @@ import pytest
 from scipy import stats
 
 import accord
-from accord.pipeline.study.norms import (
-    Measured,
-    _p,
-    baseline,
-    explained,
-    norms,
-    read_measured,
-    surprisal_of,
-)
+from accord.pipeline.study.norms import Measured, _p, explained, norms, surprisal_of
 
 RANDOM = np.random.default_rng(7)
 TEXT = "Le petit chat de la voisine dort sur le mur, et l'homme le regarde sans bouger."
@@ -75,14 +67,6 @@ def test_p_is_that_of_chi_squared(degrees):
         assert _p(statistic, degrees) == pytest.approx(stats.chi2.sf(statistic, degrees), rel=1e-9)
 
 
-def test_an_item_by_itself_has_the_surprisal_of_a_first_word(french):
-    measured = Measured(["chat", "l'homme", "brouf"], np.ones(3), "time")
-    bits = surprisal_of(french, measured)
-    for item, of_item in zip(measured.items, bits, strict=True):
-        words = french.score(item)[:-1]
-        assert of_item == pytest.approx(-sum(word.log_p for word in words) / np.log(2), abs=1e-4)
-
-
 def test_words_are_read_in_their_texts_and_no_bit_is_lost(french):
     items, texts = [*WORDS, "Il", "pleut."], np.array([0] * len(WORDS) + [1, 1])
     bits = surprisal_of(french, Measured(items, np.ones(len(items)), "time", texts))
@@ -93,14 +77,6 @@ def test_words_are_read_in_their_texts_and_no_bit_is_lost(french):
         assert bits[texts == text].sum() == pytest.approx(total, abs=1e-3)
     alone = surprisal_of(french, Measured(items, np.ones(len(items)), "time"))
     assert bits[0] == pytest.approx(alone[0], abs=1e-6) and not np.allclose(bits, alone)
-
-
-def test_the_first_word_of_a_text_has_none_before_it():
-    texts = np.array([0, 0, 1, 1])
-    found = baseline(Measured(["un", "chat", "le", "chien"], np.ones(4), "time", texts))
-    assert np.isnan(found["previous_length"]).tolist() == [True, False, True, False]
-    assert found["previous_length"][[1, 3]].tolist() == [2, 2]
-    assert found["frequency"][0] > found["frequency"][1]
 
 
 def test_interleaved_texts_are_those_of_a_table_in_order_and_left_out_rows_are_counted(
@@ -143,19 +119,6 @@ def test_two_columns_are_the_factors_of_a_design(french, tmp_path):
     assert spread[0] < 2 < 10 < spread[1]
     with pytest.raises(ValueError, match="--by: unknown column 'c'"):
         norms(path, french, measure="time", by=["a", "c"])
-
-
-def test_what_cannot_be_meant_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="unknown norms 'flp-word'; the nearest is 'flp-words'"):
-        read_measured("flp-word")
-    table = tmp_path / "items.csv"
-    table.write_text("item,time\n" + "chat,300\n" * 20)
-    with pytest.raises(ValueError, match="--measure: expected the column"):
-        read_measured(str(table))
-    with pytest.raises(ValueError, match="--measure: unknown column 'tim'; the nearest is 'time'"):
-        read_measured(str(table), measure="tim")
-    with pytest.raises(ValueError, match="at least 50 items with time, got 20"):
-        read_measured(str(table), measure="time")
 
 
 def test_surprisal_explains_reaction_times_beyond_frequency(french, fetched):

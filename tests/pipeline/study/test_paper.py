@@ -32,12 +32,7 @@ from accord.pipeline.study.compare import (
     tags_table,
 )
 
-SMALL = {
-    "train.epochs": 1,
-    "train.embedding": 8,
-    "train.hidden": 8,
-    "analyse.suites": [],
-}
+SMALL = {"train.epochs": 1, "train.embedding": 8, "train.hidden": 8, "analyse.suites": []}
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +208,3 @@ def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
             assert kind == ("TOPFORM" if form in top else "@notTop")
             given = [name.partition("=")[2].lower() for name in features.grammar(number[form])]
             assert tags == given
-
-
-def test_a_run_in_another_protocol_has_no_place_beside_the_papers(tiny_run):
-    with pytest.raises(ValueError, match=r"expected a run of the preset 'paper'.* protocol open"):
-        paper_tables(tiny_run.folder)

@@ -174,13 +174,6 @@ def test_a_subjunctive_of_a_tree_is_asked_for_by_the_mark_of_its_clause(tmp_path
     assert [*row[["distance", "attractors", "trigger"]]] == [3, 1, "bien que"]  # dort
 
 
-def test_where_there_is_nothing_to_flip_the_source_is_named(accords, tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("Hello world.\n")
-    with pytest.raises(ValueError, match=r"text\.txt: found no agreement to break"):
-        make_suite(str(text), accords, tmp_path / "suite")
-
-
 def test_a_folder_that_holds_something_is_refused(accords, tmp_path):
     older = tmp_path / "older_construction.txt"
     older.write_text("True\tIl dort .\nFalse\tIl dorment .\n")
