@@ -13,7 +13,6 @@ from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.correct.correct import corrections
 from accord.pipeline.model.network import load_inference
-from accord.pipeline.model.suites import read_suite
 from accord.pipeline.page.answers import Models
 
 SENTENCE = "La petite fille mange."

@@ -18,7 +18,6 @@ from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.cli.main import app
 from accord.pipeline.correct.correct import (
     AFTERWARDS,
-    DEFAULT,
     KINDS,
     Candidates,
     Change,
@@ -38,9 +37,7 @@ from accord.pipeline.correct.planted import (
     edits,
     figures,
     plant,
-    readable,
 )
-from accord.pipeline.model.suites import Pair
 
 DATA = Path(__file__).parents[2] / "data"
 SOUNDS = [
@@ -99,19 +96,6 @@ def test_kinds_of_changes_say_what_a_mistake_is(corrector):
     assert any(each[:3] == (0, 2, ("ces",)) for each in real.at_each(["c'", "est"])[0])
 
 
-@pytest.mark.slow
-def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("".join(f"Les {one}{two}ettes dorment.\n" for one in "bdfg" for two in "aiou"))
-    analyse = {"analyse.lexicon": ["closed", "tiny", "guesser"], "analyse.protocol": "closed"}
-    settings = {"corpus.source": str(text), "train.epochs": 1} | analyse
-    run = accord.run("tiny", set=settings, models=["rnn"], until="evaluate", runs=tmp_path)
-    candidates = Candidates(accord.load(run.folder), Homophones.of_rows([]))
-    guessed = [f"{one}{two}ettes" for one in "bdfg" for two in "aiou"]
-    assert any(candidates.readings.of_form(form) for form in guessed)
-    assert not any(candidates.instead_of(form) for form in guessed)
-
-
 @pytest.mark.parametrize("prior", [Prior(), FREE], ids=["prior", "free"])
 def test_no_search_result_scores_below_the_text_and_log_p_is_that_of_the_scorer(corrector, prior):
     words = ["la", "petite", "filles", "mange", "une", "pomme", "."]
@@ -165,14 +149,6 @@ def test_several_errors_are_repaired_together(text, meant):
         assert each.odds == pytest.approx(2**each.bits)
 
 
-def test_the_reason_is_the_feature_that_a_form_gets_or_what_speaks_for_another_word():
-    (found,) = corrections(bundled(), "Elle est très content.")
-    assert (found.right, found.reason) == ("contente", "Gender=Fem")
-    one, other = corrections(bundled(), "Ils on mangé des pomme.")
-    assert (other.right, other.reason) == ("pommes", "Number=Plur")
-    assert one.right == "ont" and one.reasons[one.reason] > 0
-
-
 def test_the_bits_of_a_change_are_a_difference_of_log_p_and_its_reasons_sum_to_it():
     scorer = bundled()
     text = "Les enfants jouent. Ils on mangé une pomme. La fille dort."
@@ -193,15 +169,6 @@ def test_what_spelling_gives_a_word_is_a_reason_of_its_own():
     reasons = corrector.reasons(words, [change], kept)
     assert reasons[SPELLED] < -1
     assert sum(reasons.values()) == pytest.approx(kept.gain / math.log(2), abs=1e-4)
-
-
-def test_reasons_say_which_of_the_two_words_has_a_feature():
-    corrector = Corrector(bundled())
-    words, change = ["les", "petite", "filles"], Change(1, 2, ("petites",), ("change",))
-    (kept,) = corrector.gains(words, (change,), {})
-    reasons = corrector.reasons(words, [change], kept)
-    assert {"not Number=Sing", "Number=Plur"} <= reasons.keys()
-    assert not {"Number=Sing", "not Number=Plur", "pos=ADJ", "not pos=ADJ"} & reasons.keys()
 
 
 def test_planted_errors_are_as_many_as_asked_for_and_the_same_again():
@@ -263,26 +230,6 @@ def test_tuned_costs_are_no_worse_than_others():
     assert lists.f_score(np.zeros(len(KINDS))) < 1.0
 
 
-def test_the_prior_has_a_cost_of_every_kind():
-    assert DEFAULT.keys() == KINDS.keys()
-    change = Change(0, 1, ("les",), ("change", "audible"), frequency=2.0)
-    assert Prior().stricter(1.0).cost(change) == pytest.approx(Prior().cost(change) + np.log(2))
-    rarer = change._replace(frequency=-2.0)
-    assert Prior().cost(rarer) < Prior().cost(change), "who is unsure writes the frequent form"
-
-
-@pytest.mark.slow
-def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
-    set = {"train.epochs": 1, "analyse.protocol": "closed"}
-    run = accord.run("tiny", set=set, models=["ll-rnn"], until="evaluate", runs=tmp_path)
-    scorer = accord.load(run.folder)
-    known = Pair("number", "la fille dort", "la filles dort")
-    unknown = Pair("number", "la schtroumpfette dort", "la schtroumpfettes dort")
-    assert readable([known, unknown], scorer) == [known]
-    with pytest.raises(ValueError, match="expected pairs of words that the model knows"):
-        readable([unknown], scorer)
-
-
 @pytest.mark.slow
 def test_real_mistakes_are_mostly_found_and_right_sentences_stay():
     """The kinds that people report to French checkers; results/log/homophones.md has all."""
@@ -309,9 +256,3 @@ def test_the_command_corrects_the_same_by_an_exported_model(trained, tmp_path):
     asked = ["correct", sentence, "--run", str(small), "--margin", "-3", "--json"]
     of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
     assert [each["right"] for each in of_small] == [each["right"] for each in found]
-
-
-def test_a_text_or_a_suite_is_expected_and_not_both():
-    for wrong in ([], ["Il dort.", "--suite", "planted.csv"], ["Il dort.", "--tune", "dev.csv"]):
-        done = CliRunner().invoke(app, ["correct", *wrong])
-        assert done.exit_code == 2 and "expected" in done.stderr

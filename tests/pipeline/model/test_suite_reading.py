@@ -10,15 +10,7 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.metrics import SCORINGS
-from accord.pipeline.model.suites import (
-    Pair,
-    pair_table,
-    read_suite,
-    suite_files,
-    suite_name,
-    text_of,
-    words_of,
-)
+from accord.pipeline.model.suites import Pair, read_suite, suite_name
 from accord.pipeline.study.agreement import (
     distinct_scorings,
     groups,
@@ -63,21 +55,6 @@ def test_a_full_stop_is_a_word_of_its_own_as_score_has_it(tiny_run, tmp_path):
     assert found[1] == pytest.approx(margin(scorer, raw, lambda words: words[5:6]), abs=1e-4)
 
 
-def test_a_number_of_several_groups_is_one_word():
-    assert words_of(text_of(["il", "a", "50 000", "amis"])) == ["il", "a", "50 000", "amis"]
-
-
-def test_files_of_any_case_are_read_and_licences_are_not(tmp_path):
-    pair = "True\tun chat\nFalse\tune chat\n"
-    for name in ("Genre.txt", "nombre.txt", "LICENSE.txt", "README.txt"):
-        suite = written(tmp_path / "mine", name, pair)
-    written(tmp_path / "mine", "nombre.txt", pair.replace("une", "un") + pair)
-    table = "construction,distance\nGenre,1\nnombre,2\nnombre,3\n"
-    (tmp_path / "mine" / "pairs.csv").write_text(table)
-    assert [path.name for path in suite_files(suite)] == ["Genre.txt", "nombre.txt"]
-    assert pair_table(read_suite(suite))["distance"].tolist() == [1, 3]  # of 2 no sentence differs
-
-
 def test_a_mark_of_byte_order_and_no_break_spaces_are_no_fault(tmp_path):
     text = "\ufeffTrue\tun\u00a0chat dort\u202f!\r\nFalse\tun chat dorment !\r\n"
     suite = written(tmp_path / "mine", "a.txt", text)
@@ -114,14 +91,6 @@ def test_tables_and_json_lines_are_suites(tmp_path, form):
         groups(suite, "anymacy")
 
 
-@pytest.mark.parametrize("distance", ["-1", "near", "nan", ""])
-def test_steps_of_what_is_no_number_from_0_are_refused(tmp_path, distance):
-    text = f"good,bad,distance\nun chat,une chat,{distance}\n"
-    path = f"{written(tmp_path, 'mine.csv', text)}/mine.csv"
-    with pytest.raises(ValueError, match=f"--by distance: expected numbers from 0 on.*{distance}"):
-        groups(read_suite(path), "distance")
-
-
 NO_PAIRS = "expected pairs of sentences, found none"
 
 
@@ -138,9 +107,7 @@ NO_PAIRS = "expected pairs of sentences, found none"
                 "line 6: expected a False line at the end, after 'bon'",
             ],
         ),
-        ("bad.txt", "True\tbon\nTrue\tbon\nFalse\tbons\n", ["line 2: expected False"]),
         ("bad.txt", "True\tbon\nFalse\tbon\nTrue\tcœur\nFalse\tcoeur\n", [NO_PAIRS]),
-        ("bad.csv", "good,bad\nbon\nbon,\n", ["line 2: expected 2 columns", "line 3: expected a"]),
         (
             "bad.csv",
             "right,wrong\n" + "bon,bons\n" * 1000,
@@ -151,17 +118,9 @@ NO_PAIRS = "expected pairs of sentences, found none"
         ),
         (
             "bad.jsonl",
-            '{"sentence_good": "bon"}\nbon\n["bon"]\n',
-            ["found sentence_good. ", "line 2: expected a JSON", "line 3: expected an"],
-        ),
-        (
-            "bad.jsonl",
             '"bon"\n%s\n{"sentence_good": "\\ud800", "sentence_bad": "a"}\n' % ("[" * 100_000),
             ["line 1: expected an", "line 2: expected a JSON", "line 3: expected a JSON"],
         ),
-        ("bad.csv", "good,bad,bad\nbon,bons,bonne\n", ["line 1: expected columns of different"]),
-        ("bad.tsv", 'good\tbad\n"bon" chat\tbons chat\n', ["line 2: expected a row of a table"]),
-        ("bad.csv", 'good,bad\n"bon,bons\n', ["line 2: expected a row of a table"]),
         ("bad.txt", "", [NO_PAIRS]),
     ],
 )
@@ -173,32 +132,6 @@ def test_every_faulty_line_is_reported_at_once(tmp_path, name, text, faults):
     assert len(said) == len(faults)
     for line, fault in zip(said, faults, strict=True):
         assert fault in line
-
-
-@pytest.mark.parametrize("suite", ["nofile.csv", "nowhere/suite", "nofile"])
-def test_a_path_that_is_not_there_is_said_not_to_be(tmp_path, monkeypatch, suite):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=f"{suite}: there is no such file or folder"):
-        suite_files(suite)
-
-
-def test_only_a_suite_that_can_be_fetched_is_said_to_be(tmp_path, monkeypatch):
-    monkeypatch.setenv("ACCORD_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="`accord fetch clams-fr` brings it"):
-        suite_files("clams-fr")
-    with pytest.raises(
-        FileNotFoundError, match="expected the path of a suite, or clams-fr"
-    ) as said:
-        suite_files("nofile")
-    assert "fetch" not in str(said.value)
-
-
-def test_a_table_beside_texts_that_is_no_utf_8_is_named(tmp_path):
-    suite = written(tmp_path / "mine", "a.txt", "True\tun chat\nFalse\tune chat\n")
-    (tmp_path / "mine" / "pairs.csv").write_bytes("construction,où\na,là\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"pairs\.csv: expected a table of pairs in UTF-8"):
-        pair_table(read_suite(suite))
 
 
 def test_a_pair_of_one_sentence_twice_is_named_and_left_out(tiny_run, tmp_path):
@@ -231,23 +164,6 @@ def test_pairs_that_differ_in_case_alone_are_left_out_by_a_model_that_reads_no_c
     rows = side_by_side(asked, groups(suite, "construction"), 0).set_index("whole sentence")["rnn"]
     assert rows["pairs that differ in case alone"] == "1"
     assert rows["pairs with unknown words"] == "0"
-
-
-def test_a_person_names_the_columns(tiny_run, tmp_path):
-    suite = written(tmp_path, "mine.csv", "right,wrong,n\nIl dort,Ils dort,1\n") + "/mine.csv"
-    asked = ["agree", str(tiny_run.folder), "--suite", suite, "--items", str(tmp_path / "i.csv")]
-    done = CliRunner().invoke(app, asked)
-    assert done.exit_code == 2
-    assert done.stderr.count("expected") == 1 and "found right, wrong, n." in done.stderr
-    done = CliRunner().invoke(app, [*asked, "--good", "right", "--bad", "wrong"])
-    assert done.exit_code == 0, done.output
-    found = pd.read_csv(tmp_path / "i.csv")[["good", "bad", "n"]]
-    assert found.values.tolist() == [["Il dort", "Ils dort", 1]] * 2
-    done = CliRunner().invoke(app, [*asked, "--good", "right", "--bad", "false"])
-    assert "expected the columns right and false; found right, wrong, n." in done.stderr
-    texts = written(tmp_path / "texts", "a.txt", "True\tun chat\nFalse\tune chat\n")
-    done = CliRunner().invoke(app, ["agree", "--suite", texts, "--good", "right"])
-    assert done.exit_code == 2 and "is of texts without columns" in done.stderr
 
 
 def test_pairs_of_equal_length_are_reported_apart(tiny_run, tmp_path):

@@ -1,6 +1,5 @@
 """The runner: skips what is done, says why it reruns, and loses nothing when it is stopped."""
 
-import json
 import random
 import re
 import resource
@@ -15,7 +14,7 @@ import pytest
 from run_cases import copy_prepared
 
 import accord
-from accord.pipeline.base.artefact import FORMAT, faults
+from accord.pipeline.base.artefact import faults
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.model.comparison import scores
 from accord.pipeline.run.run import Run
@@ -89,10 +88,6 @@ def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tm
         path.write_text(content)
 
 
-def test_a_width_that_changes_nothing_makes_nothing_stale(runs):
-    assert {state for state, _ in states(runs, "train.hidden=16").values()} == {"done"}
-
-
 def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
     first = (runs / "tiny" / "run.json").read_bytes()
     settings = {"set": {"train.epochs": 3, "ll-rnn.train.epochs": 1}, "runs": runs}
@@ -113,13 +108,6 @@ def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
     said = capsys.readouterr().err
     assert "tokenise [rnn]: running (forced)" in said
     assert "analyse" not in said
-
-
-def test_python_is_told_of_a_wrong_stage_before_anything_runs(tmp_path):
-    for wrong in ({"until": "trian"}, {"force": ["trian"]}):
-        with pytest.raises(ValueError, match="unknown stage 'trian'; the nearest is 'train'"):
-            accord.run("tiny", runs=tmp_path, **wrong)
-    assert not list(tmp_path.iterdir())
 
 
 def test_models_that_agree_share_artefacts(tiny_run):
@@ -146,14 +134,6 @@ def test_two_runs_of_the_same_seed_are_the_same_to_the_last_bit(tmp_path, tiny_r
             }
             if name not in timed:
                 assert repeated[name] == digest, (key, name)
-
-
-def test_a_folder_from_a_newer_version_is_refused(runs):
-    manifest = runs / "tiny" / "run.json"
-    content = json.loads(manifest.read_text(encoding="utf-8"))
-    manifest.write_text(json.dumps(content | {"format": FORMAT + 1}))
-    with pytest.raises(ValueError, match=r"run\.json is of a newer Accord"):
-        accord.run("tiny", runs=runs)
 
 
 def test_an_interrupt_keeps_what_is_done_and_the_next_run_resumes(tmp_path, tiny_run):

@@ -5,7 +5,6 @@ import pytest
 
 import accord
 from accord.models.ngrams import discounted, groups_of
-from accord.pipeline.model.comparison import read_scores
 
 # The preset `default`, its models as they are, on the small text and lexicon of Accord's own.
 SMALL = {
@@ -45,18 +44,6 @@ def test_words_of_one_feature_each_share_alike_either_way(masses):
     np.testing.assert_array_equal(masses["default", "rnn"], masses["signatures", "rnn"])
 
 
-@pytest.mark.slow
-def test_b_alone_has_the_same_perplexity_in_both_models(tmp_path):
-    changes = {**SMALL, "train.output": "background"}
-    run = accord.run("default", set=changes, until="evaluate", runs=tmp_path)
-    of = {}
-    for model in ("rnn", "ll-rnn", "ll-rnn-lexicon-in-b"):
-        scores = read_scores(run.artefacts[model, "evaluate"].folder)
-        of[model] = scores.set_index(["split", "metric"])["value"]["test", "perplexity"]
-    assert of["rnn"] == pytest.approx(of["ll-rnn"], rel=1e-6)
-    assert of["ll-rnn-lexicon-in-b"] != pytest.approx(of["ll-rnn"], rel=1e-3)
-
-
 def test_words_seen_once_leave_their_mass_to_all_unseen_ones():
     counts, nothing = np.array([5.0, 2.0, 1.0, 1.0, 0.0, 0.0]), np.zeros(6, int)
     group = groups_of("words", counts, np.array([0, 0, 1, 2, 1, 2]), nothing)
@@ -64,11 +51,3 @@ def test_words_seen_once_leave_their_mass_to_all_unseen_ones():
     mass = discounted(counts, group, np.ones(6))
     assert mass[:2] * counts.sum() == pytest.approx([5, 2])
     assert mass[4] == mass[5] > 0
-
-
-def test_a_word_outside_the_lexicon_shares_with_its_class_alone():
-    counts, unknown = np.array([9.0, 0.0, 3.0, 1.0, 0.0]), np.array([0, 1, 1, 1, 0])
-    for shared_by in ("words", "signatures"):
-        group = groups_of(shared_by, counts, np.array([0, 1, 2, 3, 3]), unknown)
-        assert group[1] == group[2] == group[3]
-        assert len({*group[[0, 1, 4]]}) == 3

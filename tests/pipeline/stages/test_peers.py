@@ -7,17 +7,13 @@ from run_cases import scores_of
 import accord
 from accord.models.data import Sentences
 from accord.models.spelling.spelling import count_subwords, score_text
-from accord.pipeline.ask.explain import Explainer
 from accord.pipeline.ask.generate import Generator
-from accord.pipeline.ask.vectors import ReadVectors
 from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.cli.score import Total, Unit
 from accord.pipeline.data.encoded import read_forms, read_sentences, read_text
 from accord.pipeline.data.subwords import BOUNDARY, Speller
 from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import load_inference
-from accord.pipeline.model.suites import read_suite
-from accord.pipeline.study.agreement import judged
 
 MODELS = """
 base: tiny
@@ -70,14 +66,6 @@ def test_strings_from_elsewhere_have_the_same_denominators_under_every_model(fin
     sizes = {(each.sentences, each.words, each.characters) for each in totals.values()}
     assert len(sizes) == 1
     assert all(np.isfinite(each.nats) for each in totals.values())
-
-
-def test_every_model_is_asked_a_suite_from_elsewhere(finished, tmp_path):
-    (tmp_path / "number.txt").write_text("True\tLe chat dort.\nFalse\tLe chat dorment.\n")
-    asked = judged([finished.folder], read_suite(str(tmp_path)))
-    assert asked.keys() == finished.config.models.keys()
-    for each in asked.values():
-        assert each.suite.known.all() and np.isfinite(each.margins).all()
 
 
 @pytest.mark.parametrize("model", ["pieces", "letters"])
@@ -174,13 +162,3 @@ def test_a_model_that_is_no_sum_over_features_generates(finished, model):
     forms = {scorer.vocabulary.forms[word] for word in nouns}
     for sentence in Generator(scorer, "la", ["NOUN"]).sample(5, seed=1):
         assert sentence.words[0].form in forms and np.isfinite(sentence.log_p)
-
-
-def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
-    scorer = accord.load(finished.folder, "letters")
-    with pytest.raises(ValueError, match="expected a model with a log-linear output"):
-        Explainer(scorer)
-    with pytest.raises(ValueError, match="expected a model over words that reads forwards"):
-        Generator(scorer)
-    with pytest.raises(ValueError, match="expected a model that reads words by vectors"):
-        ReadVectors(scorer)

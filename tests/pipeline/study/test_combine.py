@@ -1,17 +1,14 @@
 """`accord combine`: from the scores of runs, tuned on validation, judged on tests."""
 
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import accord
 from accord.models.mixture import likeliest_exponents, stacked_distributions
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.comparison import find
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine
@@ -50,15 +47,6 @@ def test_together_they_are_better_on_validation_than_any_alone_or_without_one(cl
         assert "without it (test)" in alone
     if kind == "linear":
         assert sum(cells(table, m.name)["weight"] for m in models) == pytest.approx(1, abs=2e-3)
-
-
-def test_it_is_said_if_weights_are_tuned_on_a_part_of_validation(closed_run, capsys, monkeypatch):
-    models = find(str(closed_run))[:2]
-    combine.log_linear(models)
-    assert "tuned on" not in capsys.readouterr().err
-    monkeypatch.setattr(combine, "NUMBERS_TUNED_ON", 50 * len(models) * models[0].words)
-    combine.log_linear(models)
-    assert re.search(r"tuned on \d+ words of \d+", capsys.readouterr().err)
 
 
 def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_path):
@@ -102,18 +90,6 @@ def test_the_most_helpful_part_is_chosen_on_validation():
     assert [*combine.most_helpful(candidates, models)] == ["good on validation"]
 
 
-def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run):
-    ours, theirs = find(f"{closed_run}/rnn"), find(f"{tiny_run.folder}/rnn")
-    with pytest.raises(ValueError, match="'rnn' has another vocabulary than 'rnn'"):
-        combine.log_linear([*ours, *theirs])
-    with pytest.raises(
-        ValueError, match="expected one of the models rnn, ll-rnn, ngrams, got lstm"
-    ):
-        find(f"{closed_run}/lstm")
-    with pytest.raises(FileNotFoundError, match="nowhere/rnn is no trained model: expected"):
-        find("nowhere/rnn")
-
-
 def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run, tmp_path):
     config = tmp_path / "letters.yaml"
     config.write_text(
@@ -127,10 +103,3 @@ def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run
     assert valid["together"] <= valid.drop("together").min()
     with pytest.raises(ValueError, match="'letters' spells words in subwords"):
         combine.log_linear(models)
-
-
-def test_a_log_linear_combination_takes_no_other_option(closed_run):
-    given = ["combine", f"{closed_run}/rnn", "--log-linear", "--cache", "--uniform"]
-    done = CliRunner().invoke(app, given)
-    assert done.exit_code == 2
-    assert "no other option beside it, got --cache, --uniform" in done.output
