@@ -31,7 +31,7 @@ TESTS = {
     "models/regularisers.py": "regularisers",
     "models/train.py": "trainer optimisers",
     "pipeline/study/combine.py": "combine",
-    "pipeline/data/vocabulary.py": "open_stage endings",
+    "pipeline/model/endings.py": "open_stage endings",
     "pipeline/model/words.py": "words pretraining",
     "pipeline/model/metrics.py": "metrics agreement",
     "pipeline/model/comparison.py": "compare",
@@ -239,7 +239,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             'likeliest_weights(stacked["test"])',
         ),
     ],
-    "pipeline/data/vocabulary.py": [
+    "pipeline/model/endings.py": [
         (
             "an analysis weighs as often as words have it",
             'shares["weight"] /= shares["word"].map(rows.groupby("word")["form"].nunique())',

@@ -35,7 +35,7 @@ from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import split_texts, without_gap
 from accord.pipeline.base.names import END, END_ID
 from accord.pipeline.base.tables import html_page
-from accord.pipeline.data.vocabulary import IDENTITY
+from accord.pipeline.model.words import IDENTITY
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -44,7 +44,7 @@ from accord.pipeline.ask.explain import beginning_words
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import split_texts, without_gap
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_special, is_unknown
-from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.model.words import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.lib import format as npy
 
 from accord.lexicon.index import pa
@@ -90,6 +91,25 @@ def word_counts(path: Path, chosen: range | None = None) -> Counter[str]:
         words, numbers = batch["words"].flatten().value_counts().flatten()
         counts.update(dict(zip(words.to_pylist(), numbers.to_pylist(), strict=True)))
     return counts
+
+
+WRITTEN = "written.parquet"
+
+
+def save_written(folder: Path, counts: Counter[str]) -> None:
+    """Save the commonest spelling of each lowercased form, of equal ones that without capitals."""
+    best: dict[str, tuple[int, str]] = {}
+    for word, count in counts.items():
+        form = word.lower()
+        best[form] = max((count, word), best.get(form, (0, "")))  # capitals sort before others
+    rows = [(form, word) for form, (_, word) in sorted(best.items())]
+    pd.DataFrame(rows, columns=["form", "written"]).to_parquet(folder / WRITTEN)
+
+
+def read_written(folder: Path) -> pd.Series | None:
+    """Return the spelling of each form; None if words are not lowercased."""
+    path = folder / WRITTEN
+    return pd.read_parquet(path).set_index("form")["written"] if path.exists() else None
 
 
 def splits(folder: Path) -> dict[str, Path]:

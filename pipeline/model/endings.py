@@ -1,10 +1,16 @@
-"""The classes of unknown words by their endings: endings.npz of a model folder.
+"""The classes of unknown words, in a model folder by their endings: endings.npz.
+
+A word outside the lexicons has the class of its likeliest analysis and, where that is a guess, φ of
+that class, whether training has it or not: nothing in φ betrays which words were seen. A class is
+one unknown word of the vocabulary. It has the analyses of its words of training, each by its mean
+share. Spellings are those of the training text: others are not known before the test.
 
 Every form of a lexicon is a known word. An unknown one is told by a rule for numbers and signs, by
 a known word that it is another spelling of, or by its look and ending. Of endings those are kept
 that mean another class than the next shorter one.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -20,19 +26,65 @@ from accord.lexicon.guesser import LONGEST, Guesser
 from accord.models.common.arrays import load_arrays, narrow, save_arrays
 from accord.models.common.files import load_json
 from accord.pipeline.base.names import CHAIN, END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
-from accord.pipeline.data.vocabulary import UnknownClasses, Vocabulary
 from accord.pipeline.model.words import (
     ANALYSES,
     WORDS,
     FrontCoded,
     KnownWords,
     Readings,
+    Vocabulary,
     save_analyses,
 )
 
 ENDINGS = "endings.npz"
 STARTS = {END[0], UNKNOWN[0]}  # of special words; few others have one, so few are tested
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
+
+
+FEWEST = 10  # words of training that a class needs; rarer ones are in the first together
+SMALLEST = 0.05  # mean share below which an analysis is not worth keeping
+
+
+class UnknownClasses:
+    """The classes by the names of their unknown words, and the chain that finds a word's class."""
+
+    def __init__(self, names: Sequence[str], chain: Lexicon):
+        self.names, self.chain = list(names), chain
+        self._id = {name: UNKNOWN_ID + place for place, name in enumerate(names)}
+
+    @classmethod
+    def learn(cls, words: Sequence[str], chain: Lexicon) -> "UnknownClasses":
+        """Learn the classes from words that stand for the unknown ones."""
+        counts = Counter(_names(chain.lookup(words), len(words)))
+        names = sorted(name for name, count in counts.items() if count >= FEWEST)
+        return cls([UNKNOWN, *(name for name in names if name != UNKNOWN)], chain)
+
+    def ids(self, forms: Sequence[str]) -> np.ndarray:
+        """Return the id of the unknown word that each form is read as."""
+        names = _names(self.chain.lookup(forms), len(forms))
+        return np.array([self._id.get(name, UNKNOWN_ID) for name in names], dtype=np.int64)
+
+    def analyses(self, words: Sequence[str]) -> pd.DataFrame:
+        """Return the analyses of each class of unknown words, by their mean share.
+
+        In the first class, which has words of all kinds, only guesses count: analyses of numbers
+        and signs would stand for those of words.
+        """
+        ids, rows = self.ids(words), self.chain.lookup(words)
+        rows = rows.assign(lemma="", form=rows["word"], word=ids[rows["word"].to_numpy()])
+        rows = rows[(rows["word"] > UNKNOWN_ID) | (rows["source"] == "guesser")]
+        keys = ["word", "lemma", "upos", "feats", "source"]
+        shares = rows.groupby(keys, observed=True)["weight"].sum().reset_index()
+        shares["weight"] /= shares["word"].map(rows.groupby("word")["form"].nunique())
+        return shares[shares["weight"] >= SMALLEST]
+
+
+def _names(rows: pd.DataFrame, count: int) -> list[str]:
+    """Return the name of the class of each word, by its likeliest analysis."""
+    best = rows.sort_values(["word", "weight"], ascending=[True, False], kind="stable")
+    best = best.drop_duplicates("word").set_index("word")
+    names = (f"{UNKNOWN} " + best["upos"].astype(str) + " " + best["feats"].astype(str)).str.strip()
+    return names.reindex(range(count), fill_value=UNKNOWN).tolist()
 
 
 class _Answers(Lexicon):

@@ -65,7 +65,6 @@ from accord.pipeline.base.artefact import (
 from accord.pipeline.base.names import CHAIN, CONFIG, DESCRIBED
 from accord.pipeline.config.sections import BackgroundParams, StartSettings
 from accord.pipeline.data.encoded import read_values
-from accord.pipeline.data.vocabulary import NamedFeatures, Vocabulary
 from accord.pipeline.model.find import find_start
 from accord.pipeline.model.words import (
     ANALYSES,
@@ -73,7 +72,9 @@ from accord.pipeline.model.words import (
     FormsById,
     KnownIds,
     KnownWords,
+    NamedFeatures,
     Readings,
+    Vocabulary,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
     from accord.models.inference.torch_model import Backward
     from accord.models.log_linear import Described
     from accord.pipeline.data.subwords import Speller
-    from accord.pipeline.data.vocabulary import UnknownClasses
+    from accord.pipeline.model.endings import UnknownClasses
 
 ABOUT_B = "about.json"  # of the stage `background`: the kind of b and its settings
 FEATURES = "features.npz"

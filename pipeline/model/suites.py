@@ -28,7 +28,7 @@ from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.encoded import Suite
-from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.model.words import Vocabulary
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
 GROUPS = ("construction", "UID", "phenomenon", "linguistics_term")  # the first that is there

@@ -1,4 +1,4 @@
-"""The words and readings of a model folder: words.npz and analyses.npz.
+"""The words and readings of a model folder: words.npz and analyses.npz; the names of features.
 
 Words lie sorted by form. Only needed forms are decoded: they lie in blocks. The first form of a
 block is whole; blocks are searched by bisection. Ids fall in count and rise in form among words of
@@ -9,21 +9,24 @@ A word has a set of readings. A lemma is the number of bytes that it shares with
 rest.
 """
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays, narrow, save_arrays
-from accord.models.common.checks import check_range
+from accord.models.common.checks import check_range, nearest
+from accord.models.common.files import load_json
 from accord.models.data import in_a_row
 from accord.models.ngrams import discounted, groups_of
-from accord.pipeline.base.names import END, UNKNOWN, is_special, is_unknown
+from accord.models.phi import Features
+from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -307,6 +310,50 @@ class KnownWords:
         return bool(listed[place] if len(listed) else not self.columns["unknown"][place])
 
 
+class Vocabulary:
+    """The known words of stage `analyse`, and the classes of all others.
+
+    In a closed vocabulary, words of corpus.pretraining alone have ids, which that text needs. After
+    pretraining they have no mass and are unknown.
+    """
+
+    def __init__(
+        self,
+        forms: Sequence[str],
+        known: Mapping[str, int],
+        unknown: Sequence[str],
+        classes: Callable[[], Any],
+    ):
+        """Keep all words by id, the ids of the known ones, and the unknown words in a row.
+
+        `classes` makes the `UnknownClasses` at their first use.
+        """
+        self.forms, self.known, self.unknown = forms, known, unknown
+        self._make_classes = classes
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.unknown)
+
+    def knows(self, words: Sequence[str]) -> bool:
+        return all(word in self.known for word in words)
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """Return the id of each word, or of the unknown word that stands for it."""
+        ids = np.array([self.known.get(word, -1) for word in words], dtype=np.int64)
+        lacking = np.flatnonzero(ids < 0)
+        if len(lacking):
+            others = [words[place] for place in lacking]
+            if not self.is_open:
+                raise AccordError(f"'{others[0]}' is not known to this closed vocabulary")
+            ids[lacking] = UNKNOWN_ID if len(self.unknown) == 1 else self._classes.ids(others)
+        return ids
+
+    @cached_property
+    def _classes(self) -> Any:
+        return self._make_classes()
+
+
 class Reading(NamedTuple):
     """What a form may be; a lemma that was only guessed is empty."""
 
@@ -480,3 +527,36 @@ class Lemmas:
                 if self.letters[last - len(letters) + shared : last] == letters[shared:]:
                     rows.append(row)
         return np.unique(np.searchsorted(self.first, rows, "right") - 1).tolist()
+
+
+GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed
+IDENTITY = "form="  # begins the name of the feature that a word has for itself alone
+
+
+class NamedFeatures:
+    """A Φ with the name of each feature."""
+
+    def __init__(self, phi: Features, names: list[str]):
+        self.phi, self.names = phi, names
+
+    @classmethod
+    def load(cls, folder: Path) -> "NamedFeatures":
+        return cls(Features.load(folder / "phi.npz"), load_json(folder / "names.json", list))
+
+    def row(self, word: int) -> dict[int, float]:
+        """Return the features of a word and their values."""
+        signature = self.phi.signature[word]
+        entries = slice(*self.phi.indptr[signature : signature + 2])
+        indices, values = self.phi.indices[entries], self.phi.values[entries]
+        return dict(zip(indices.tolist(), values.tolist(), strict=True))
+
+    def grammar(self, word: int) -> list[str]:
+        """Return the grammar of a word by its features: parts of speech, then features of UD."""
+        names = [self.names[feature] for feature in self.row(word)]
+        simple = [name for name in names if GRAMMAR.fullmatch(name)]
+        return sorted(simple, key=lambda name: not name.startswith("pos="))
+
+    def number(self, name: str) -> int:
+        if name not in self.names:
+            raise AccordError(f"unknown feature '{name}'{nearest(name, self.names)}")
+        return self.names.index(name)

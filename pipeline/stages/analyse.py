@@ -26,6 +26,7 @@ from accord.pipeline.base.arrow import (
     Ranges,
     batch_ranges,
     open_table,
+    read_written,
     splits,
     word_counts,
 )
@@ -44,15 +45,10 @@ from accord.pipeline.base.names import (
 )
 from accord.pipeline.config.sections import AnalyseParams
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.vocabulary import (
-    UnknownClasses,
-    Vocabulary,
-    read_written,
-)
-from accord.pipeline.model.endings import COLUMNS, ENDINGS, write_analysed
+from accord.pipeline.model.endings import COLUMNS, ENDINGS, UnknownClasses, write_analysed
 from accord.pipeline.model.folder import ModelFolder, open_folder
 from accord.pipeline.model.suites import Pair, read_suite, suite_name, suite_words
-from accord.pipeline.model.words import ANALYSES, WORDS, save_analyses
+from accord.pipeline.model.words import ANALYSES, WORDS, Vocabulary, save_analyses
 
 COUNTS = "counts.json"  # in a shard: how often each split has each word
 FEW = 0.4  # share of analysed words: French has more with any lexicon of its content words

@@ -37,10 +37,10 @@ from accord.pipeline.data.encoded import (
     save_values,
 )
 from accord.pipeline.data.subwords import Speller
-from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.data.word_vectors import word_classes
 from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.model.suites import Pair, encode_suite
+from accord.pipeline.model.words import Vocabulary
 from accord.pipeline.stages.corpus import label_numbers, label_values
 
 

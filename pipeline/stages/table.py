@@ -19,6 +19,7 @@ from accord.models.common.checks import expect, nearest
 from accord.models.common.registry import outside_files
 from accord.models.parts import BACKGROUNDS
 from accord.models.spelling.spelling import COUNTS
+from accord.pipeline.base.arrow import WRITTEN
 from accord.pipeline.base.names import (
     ABOUT,
     DESCRIBED,
@@ -43,7 +44,6 @@ from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import DOCUMENTS, NUMBERS, PARTS, SIZES, VALUES
 from accord.pipeline.data.encoded import WRITTEN as SAME_TEXT
 from accord.pipeline.data.templates import TEMPLATES, check
-from accord.pipeline.data.vocabulary import WRITTEN
 from accord.pipeline.model.metrics import METRICS
 from accord.pipeline.model.suites import suite_files
 from accord.pipeline.stages.stage import TRAIN, Stage

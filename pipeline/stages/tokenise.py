@@ -25,6 +25,7 @@ from accord.pipeline.base.arrow import (
     batches,
     count_batches,
     open_table,
+    save_written,
     splits,
     write_batches,
 )
@@ -32,7 +33,6 @@ from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.config.sections import TokeniseParams
 from accord.pipeline.data.encoded import LABELS
-from accord.pipeline.data.vocabulary import save_written
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 # Further columns of a sentence: its document, its source if there are several, its labels.

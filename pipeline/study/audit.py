@@ -20,12 +20,11 @@ import pandas as pd
 from accord.errors import AccordError
 from accord.lexicon.chain import find
 from accord.models.common.registry import parted
-from accord.pipeline.base.arrow import rows, splits, write_rows
+from accord.pipeline.base.arrow import WRITTEN, rows, splits, write_rows
 from accord.pipeline.base.artefact import META, FinishedRun, hash_of_file
 from accord.pipeline.base.messages import track
 from accord.pipeline.base.names import START, is_special
 from accord.pipeline.config.configuration import Sections, checked_sections
-from accord.pipeline.data.vocabulary import WRITTEN
 from accord.pipeline.model.find import find_start
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA

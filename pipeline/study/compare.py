@@ -23,7 +23,6 @@ from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.base.figures import perplexity_against_time, save
 from accord.pipeline.base.names import NOT_TOP
 from accord.pipeline.base.tables import by_seed, markdown, mean_and_spread, write_table
-from accord.pipeline.data.vocabulary import IDENTITY, NamedFeatures
 from accord.pipeline.model.comparison import (
     Column,
     Scored,
@@ -38,6 +37,7 @@ from accord.pipeline.model.comparison import (
     read_scores,
     test_splits,
 )
+from accord.pipeline.model.words import IDENTITY, NamedFeatures
 from accord.pipeline.run.run import run
 
 COLUMNS: list[Column] = [

@@ -15,10 +15,9 @@ from accord.models.data import Sentences
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.vocabulary import NamedFeatures, UnknownClasses
 from accord.pipeline.model import export as compact_export
-from accord.pipeline.model.endings import read_vocabulary
-from accord.pipeline.model.words import Reading
+from accord.pipeline.model.endings import UnknownClasses, read_vocabulary
+from accord.pipeline.model.words import NamedFeatures, Reading
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = [

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from accord import lexicon
 from accord.pipeline.base.names import UNKNOWN
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.vocabulary import UnknownClasses
-from accord.pipeline.model.endings import Endings, encode_endings
+from accord.pipeline.model.endings import Endings, UnknownClasses, encode_endings
 
 GUESSER = lexicon.load(["closed", "tiny", "guesser"], folder=folder_of).guesser
 ENDS = ("a", "e", "es", "s", "ment", "tion", "eur", "euse", "er", "é", "ées", "ait", "ons", "ux")

@@ -8,11 +8,12 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
-from accord.pipeline.data.vocabulary import UnknownClasses, Vocabulary
 from accord.pipeline.model import comparison
 from accord.pipeline.model.comparison import constructions, find
+from accord.pipeline.model.endings import UnknownClasses
 from accord.pipeline.model.metrics import agreement_figures, credit, margins, measure_agreement
 from accord.pipeline.model.suites import Pair, encode_suite, is_made_of, read_suite
+from accord.pipeline.model.words import Vocabulary
 from accord.pipeline.study import agreement, compare
 
 PAIRS = [

@@ -19,7 +19,7 @@ from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import read_held_out
-from accord.pipeline.data.vocabulary import SMALLEST, UnknownClasses
+from accord.pipeline.model.endings import SMALLEST, UnknownClasses
 from accord.pipeline.model.metrics import measure
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from accord.pipeline.base import arrow as tables
+from accord.pipeline.base.arrow import WRITTEN, read_written, save_written
 from accord.pipeline.config.sections import TokeniseParams
-from accord.pipeline.data.vocabulary import WRITTEN, read_written, save_written
 from accord.pipeline.stages import corpus, tokenise
 
 

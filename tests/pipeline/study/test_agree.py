@@ -8,10 +8,10 @@ from scipy.stats import pearsonr
 import accord
 from accord.lexicon import load
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.model.find import BUNDLED_FOLDER
 from accord.pipeline.model.metrics import wilson
 from accord.pipeline.model.suites import encode_suite, read_suite, words_of
+from accord.pipeline.model.words import Vocabulary
 from accord.pipeline.study.agreement import (
     JudgedSuite,
     find_words,

@@ -14,8 +14,8 @@ from accord.pipeline.base.arrow import open_table, splits
 from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.data.vocabulary import NamedFeatures
 from accord.pipeline.model.suites import read_suite, suite_words
+from accord.pipeline.model.words import NamedFeatures
 from accord.pipeline.study.compare import (
     BEST,
     BOUNDARIES,
