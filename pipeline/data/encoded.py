@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import product
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,14 @@ from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import COUNTS, WrittenText, load_subwords
+from accord.models.spelling.spelling import (
+    BOUNDARY,
+    COUNTS,
+    SPELLER,
+    Subwords,
+    WrittenText,
+    load_subwords,
+)
 from accord.pipeline.base.names import (
     CHAIN,
     DESCRIBED,
@@ -27,6 +35,9 @@ from accord.pipeline.base.names import (
     PRETRAINING_MASS,
     START_WEIGHTS,
 )
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 LABELS = "labels"  # the column of them in tables of sentences
 VALUES = "labels.json"  # the labels of each kind that training has, in the order of their numbers
@@ -265,3 +276,58 @@ def is_same_text(one: Path, other: Path, split: str) -> bool:
         return False
     shared = [name for name in forms if (one / name).exists() and (other / name).exists()]
     return all(filecmp.cmp(one / name, other / name, shallow=False) for name in (lengths, *shared))
+
+
+# A sign for each byte of a letter that training lacks, so that every word can be spelled.
+BYTES = [chr(0xF0000 + byte) for byte in range(256)]
+
+
+class Speller:
+    """Splits any string into subwords, numbered from 1; 0 is the end of a sentence."""
+
+    def __init__(self, tokeniser: "Tokenizer"):
+        self.tokeniser = tokeniser
+        single = {piece for piece in tokeniser.get_vocab() if len(piece) == 1}
+        self.letters = single - {*BYTES, BOUNDARY}
+
+    @classmethod
+    def learn(cls, counts: Mapping[str, int], merges: int) -> "Speller":
+        """Learn letters and merges from counted words."""
+        from tokenizers import Tokenizer, models, trainers  # here, as few models have subwords
+
+        letters = sorted({letter for form in counts for letter in form} - {BOUNDARY, *BYTES})
+        alphabet = [BOUNDARY, *BYTES, *letters]
+        tokeniser = Tokenizer(models.BPE())
+        tokeniser.train_from_iterator(
+            (form + BOUNDARY for form, count in counts.items() for _ in range(count)),
+            trainers.BpeTrainer(
+                vocab_size=len(alphabet) + merges, initial_alphabet=alphabet, show_progress=False
+            ),
+        )
+        return cls(tokeniser)
+
+    def subwords(self, forms: Sequence[str]) -> Subwords:
+        encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
+        spelled = [*([number + 1 for number in word.ids] for word in encoded), [0]]
+        return Subwords(
+            subwords=np.concatenate(spelled).astype(np.int32),
+            starts=np.concatenate(([0], np.cumsum([len(subwords) for subwords in spelled]))),
+        )
+
+    def _written(self, form: str) -> str:
+        return "".join(c if c in self.letters else _in_bytes(c) for c in form) + BOUNDARY
+
+    def save(self, folder: Path) -> None:
+        self.tokeniser.save(str(folder / SPELLER))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Speller | None":
+        """Read the speller of a folder; None if there are no subwords."""
+        from tokenizers import Tokenizer
+
+        path = folder / SPELLER
+        return cls(Tokenizer.from_file(str(path))) if path.exists() else None
+
+
+def _in_bytes(letter: str) -> str:
+    return "".join(BYTES[byte] for byte in letter.encode())

@@ -64,7 +64,7 @@ from accord.pipeline.base.artefact import (
 )
 from accord.pipeline.base.names import CHAIN, CONFIG, DESCRIBED
 from accord.pipeline.config.sections import BackgroundParams, StartSettings
-from accord.pipeline.data.encoded import read_values
+from accord.pipeline.data.encoded import Speller, read_values
 from accord.pipeline.model.find import find_start
 from accord.pipeline.model.words import (
     ANALYSES,
@@ -82,7 +82,6 @@ if TYPE_CHECKING:
 
     from accord.models.inference.torch_model import Backward
     from accord.models.log_linear import Described
-    from accord.pipeline.data.subwords import Speller
     from accord.pipeline.model.endings import UnknownClasses
 
 ABOUT_B = "about.json"  # of the stage `background`: the kind of b and its settings
@@ -270,13 +269,9 @@ class ModelFolder:
         return count_subwords(self.folder)
 
     @cached_property
-    def speller(self) -> "Speller | None":
+    def speller(self) -> Speller | None:
         """Return the splitter of words of a model of subwords."""
-        if self.subwords is None:
-            return None
-        from accord.pipeline.data.subwords import Speller  # needs the library tokenizers
-
-        return Speller.load(self.folder)
+        return None if self.subwords is None else Speller.load(self.folder)
 
     @cached_property
     def labels(self) -> dict[str, list[str]]:

@@ -29,6 +29,7 @@ from accord.pipeline.config.sections import EncodeParams
 from accord.pipeline.data.encoded import (
     DOCUMENTS,
     NUMBERS,
+    Speller,
     read_forms,
     read_sentences,
     save_forms,
@@ -36,7 +37,6 @@ from accord.pipeline.data.encoded import (
     save_sizes,
     save_values,
 )
-from accord.pipeline.data.subwords import Speller
 from accord.pipeline.data.word_vectors import word_classes
 from accord.pipeline.model.endings import read_vocabulary
 from accord.pipeline.model.suites import Pair, encode_suite

@@ -19,8 +19,13 @@ from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.spelling import neural, spelling
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import Subwords, WrittenText, load_spelling, open_score
-from accord.pipeline.data.subwords import Speller
+from accord.models.spelling.spelling import (
+    Subwords,
+    WrittenText,
+    load_spelling,
+    open_score,
+)
+from accord.pipeline.data.encoded import Speller
 
 KINDS = ("ngram", "neural")
 CHARACTERS = "ab0123456789c"  # c is not in the alphabet of the words: an escape, and the only one

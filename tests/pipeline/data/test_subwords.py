@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from accord.models.data import Sentences
 from accord.models.spelling.spelling import count_subwords
-from accord.pipeline.data.subwords import BOUNDARY, BYTES, Speller
+from accord.pipeline.data.encoded import BOUNDARY, BYTES, Speller
 
 COUNTS = {"la": 40, "petite": 30, "petites": 20, "pêche": 5, "10 000": 1}
 FORMS = [*COUNTS, "çà", "ß", "€ha"]
