@@ -111,26 +111,15 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("train: {epochs: 2, epochs: 3}", "the key 'epochs' stands twice"),
         ("base: mine.yaml", "is its own base"),
         ("base: " + "x" * 5000, "no preset"),
-        ('base: "\\0"', "no preset"),
-        ("corpus: 0", "expected keys and values, got 0"),
-        ("false", "expected sections such as 'corpus:'"),
-        ("models: {a: 3}", "expected sections to change, got 3"),
         ("models: {../../a: {}}", "hold no slash"),
-        ("models: {'*': {}}", "begin with a letter"),
         ("train: {learning_rate: .nan}", "expected a finite number, got nan"),
-        ("corpus: {limit: 2020-99-99}", "is not valid YAML"),
-        ("corpus: {limit: !!int ''}", "is not valid YAML"),
         (
             "corpus: {limit: !!python/object/apply:os.getcwd []}",
             "could not determine a constructor",
         ),
         ("corpus: " + "[" * 5000, "is not valid YAML"),
-        (LAUGHS, "unknown section 'a'"),
         (LAUGHS + "train: *j", "unknown section 'a'"),
-        (
-            "train: {encoder: " + "[" * 50 + "]" * 50 + "}",
-            "elman, gru",
-        ),
+        ("train: {encoder: " + "[" * 50 + "]" * 50 + "}", "elman, gru"),
     ],
 )
 def test_what_yaml_allows_and_a_configuration_does_not(tmp_path, monkeypatch, text, said):

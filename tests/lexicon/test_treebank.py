@@ -44,21 +44,6 @@ def test_another_version_of_the_model_is_another_lexicon(tmp_path, monkeypatch):
     assert lexicon.load([name], folder=None).identity() != before
 
 
-@pytest.mark.slow
-def test_another_model_that_is_installed_tags_the_text(tmp_path, monkeypatch):
-    text = tmp_path / "text.txt"
-    text.write_text("La porte est ouverte .\n")
-    (installed,) = about_spacy_model()
-    shutil.copytree(installed.parent, tmp_path / "fr_other_sm")
-    (tmp_path / "fr_other_sm-1.dist-info").mkdir()
-    about = "Metadata-Version: 2.1\nName: fr_other_sm\nVersion: 1\n"
-    (tmp_path / "fr_other_sm-1.dist-info" / "METADATA").write_text(about)
-    monkeypatch.syspath_prepend(tmp_path)
-    name = f"spacy:fr_other_sm:{text}"
-    assert files(name, None) == [text, tmp_path / "fr_other_sm" / "meta.json"]
-    assert {each.upos for each in lexicon.load([name], folder=None).analyses("porte")} == {"NOUN"}
-
-
 def test_a_model_without_a_text_and_a_model_that_is_not_there_are_named(tmp_path):
     for model in (SPACY_MODEL, "fr_absent_sm"):
         with pytest.raises(LexiconError, match=f"no text.*: write spacy:{model}:FILE.txt"):

@@ -34,23 +34,6 @@ def test_tied_weights_learn_from_both_sides():
     assert not torch.allclose(both, layer.weight.grad)
 
 
-@pytest.mark.slow
-def test_feature_dropout_leaves_out_features_in_training_only():
-    features = random_features(words=400, width=12)
-    torch.manual_seed(0)
-    embedding = FeatureEmbedding(features, 3, dropout=0.5)
-    words = torch.arange(400)
-    kept = embedding.eval()(words)
-    dropped = embedding.train()(words)
-    by_signature = dropped[torch.from_numpy(features.members[0])]
-    assert not torch.allclose(kept, dropped)
-    sizes = torch.from_numpy(features.members[1]).diff().tolist()
-    assert all(torch.equal(rows, rows[:1].expand_as(rows)) for rows in by_signature.split(sizes))
-    with torch.no_grad():
-        mean = torch.stack([embedding(words) for _ in range(2000)]).mean(dim=0)
-    assert torch.allclose(mean, kept, atol=0.2)
-
-
 # Words 0 and 1 have the same features, word 2 has others.
 FEATURES = Features(
     np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 0, 1]), feature_count=2

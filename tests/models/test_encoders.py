@@ -156,13 +156,6 @@ def test_a_transformer_forgets_what_is_out_of_reach():
     assert torch.allclose(torch.cat(pieces), before, atol=1e-6)
 
 
-def test_a_transformer_has_the_heads_it_is_told_to_have():
-    assert build({"kind": "transformer", "heads": 5}).layers[0].heads == 5
-    assert build("transformer", hidden=256).layers[0].heads == 4
-    with pytest.raises(ValueError, match="hidden: expected a multiple of 8, got 10"):
-        build({"kind": "transformer", "heads": 4})
-
-
 def test_an_irnn_starts_as_a_memory():
     """What it has stays as it is while nothing is read, and no gradient fades on the way."""
     model = build("irnn", layers=1, outputs=10)

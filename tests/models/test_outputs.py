@@ -114,12 +114,3 @@ def test_words_share_the_mass_of_their_signature():
     output = SignatureOutput(Softmax(25, SIZE), SHARED, background)
     p = output.log_prob(random_states(3, SIZE, dtype=torch.float32)).exp().detach()
     assert p[:, 0] / p[:, 25] == pytest.approx([MASS[0] / MASS[25]] * 3, rel=1e-4)
-
-
-def test_words_alike_in_features_are_in_one_class():
-    classes = np.arange(40) % 25 % 3
-    assert (SHARED.group_of_signatures("classes", classes) == np.arange(25) % 3).all()
-    with pytest.raises(ValueError, match=r"classes: .*word 0 is in 0, others like it in 1"):
-        SHARED.group_of_signatures("classes", np.arange(40) % 3)
-    with pytest.raises(ValueError, match="classes: expected 40 numbers, one per word; got 39"):
-        SHARED.group_of_signatures("classes", classes[1:])

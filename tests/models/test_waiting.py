@@ -24,8 +24,14 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize(("value", "policy"), [(None, "passive"), ("active", "active")])
-@pytest.mark.parametrize("module", ["accord.models.train", "accord.pipeline.run.run"])
+@pytest.mark.parametrize(
+    ("module", "value", "policy"),
+    [
+        ("accord.models.train", None, "passive"),
+        ("accord.models.train", "active", "active"),
+        ("accord.pipeline.run.run", None, "passive"),
+    ],
+)
 def test_the_policy_is_set_before_torch_is_loaded_unless_the_user_has(module, value, policy):
     environment = {name: value for name, value in os.environ.items() if name != POLICY}
     done = subprocess.run(

@@ -84,10 +84,3 @@ def test_a_word_listed_far_below_what_backing_off_gives_it_keeps_its_mass(tmp_pa
     if alone and log10 > -15:  # what is rarer than double precision can tell has next to nothing
         of_word = found.class_terms(context)[0][0, found.of_word[2]]
         assert float(of_word) == pytest.approx(log10 * np.log(10), abs=1e-3)
-
-
-def test_without_unk_words_that_the_file_lacks_are_as_rare_as_its_rarest(tmp_path):
-    bare = "\n".join(line for line in FILE.split("\n") if "<unk>" not in line)
-    found = background(tmp_path, bare.replace("1=6", "1=5").replace("2=6", "2=4"))
-    p = found.log_mass_of(None, torch.from_numpy(found.contexts(TEXT)))[1].exp()
-    assert p[[1, 3, 5]].sum() == pytest.approx(10 ** (-0.2 - 0.8))  # `la` is the rarest of both

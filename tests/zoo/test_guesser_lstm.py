@@ -57,24 +57,3 @@ def test_a_seed_decides_all_and_no_other_draw_of_torch(tiny, guesser):
     assert torch.equal(torch.get_rng_state(), state)
     pd.testing.assert_frame_equal(again.lookup(STRINGS), guesser.lookup(STRINGS))
     assert not other.lookup(STRINGS).equals(guesser.lookup(STRINGS))
-
-
-@pytest.mark.slow
-def test_the_first_letters_are_read_as_the_last_ones_are():
-    """Part of speech by the ending, gender by the beginning, where no suffix of a few reaches."""
-    genders, classes = {"ma": "Masc", "fe": "Fem"}, {"eur": "NOUN", "ique": "ADJ"}
-    stems = [
-        "".join(letters) for letters in np.random.default_rng(0).choice([*"bcdlnrst"], (250, 8))
-    ]
-    rows = [
-        (f"{start}{stem}{end}", stem, upos, f"Gender={gender}")
-        for stem in stems
-        for start, gender in genders.items()
-        for end, upos in classes.items()
-    ]
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    shown, asked = table[:800], table[800:].reset_index(drop=True)
-    rows = learned_lstm_guesser(shown, "", steps=25).lookup(asked["form"])
-    best = rows.sort_values("weight").drop_duplicates("word", keep="last").sort_values("word")
-    truth = asked["upos"] + " " + asked["feats"]
-    assert (best["upos"].to_numpy() + " " + best["feats"].to_numpy() == truth).mean() > 0.95

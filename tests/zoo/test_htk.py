@@ -133,11 +133,6 @@ def test_scores_are_nats_whatever_the_header_says(header, score, tmp_path):
     assert found.scores == pytest.approx([score])
 
 
-def test_probabilities_are_scores_too(tmp_path):
-    (found,) = read(tmp_path, "base=0\nlmscale=2\nN=2 L=1\nJ=0 S=0 E=1 W=oui a=0.5 l=0.25\n")
-    assert found.scores == pytest.approx([math.log(0.5) + 2 * math.log(0.25)])
-
-
 def test_what_a_link_does_not_say_its_last_node_says(tmp_path):
     text = (
         "wdpenalty=-1\nN=3 L=2\nI=0 W=il a=-4\nI=1 W=dort a=-2\nI=2\nJ=0 S=0 E=1 l=-1\nJ=1 S=1 E=2"

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lattice_cases import LATTICES, every_path
-from typer.testing import CliRunner
 
-from accord.pipeline.cli.main import app
-from accord.zoo.lattices import Arc, Lattice, read_lattices, read_lists, write_lattices
+from accord.zoo.lattices import read_lattices, read_lists, write_lattices
 
 
 @given(LATTICES, st.integers(1, 8))
@@ -58,15 +56,3 @@ def test_bad_lattices_are_refused_by_line(content, message, tmp_path):
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_lists(path)
-
-
-def test_lattices_are_rescored_as_lists_are(tiny_run, tmp_path):
-    lattice = Lattice(
-        "u", (Arc(0, 1, "les", -1), Arc(1, 2, "petite", -1), Arc(1, 2, "petites", -1.1)), {2: 0.0}
-    )
-    path = tmp_path / "some.lat"
-    write_lattices(path, [(lattice, "les petites")])
-    done = CliRunner().invoke(app, ["rescore", str(path), "--run", str(tiny_run.folder)])
-    assert done.exit_code == 0, done.output
-    assert "word error rate: 50.00% before" in done.output
-    assert "0.00% at the least" in done.output

@@ -48,17 +48,6 @@ def test_what_is_written_is_read_again(smoothing, order, name, tmp_path):
     assert torch.allclose(p, q, rtol=2e-7)
 
 
-def test_the_ids_are_those_of_the_forms_in_any_order(tmp_path):
-    model = kneser_ney(count(random_sentences(), 3, WORDS), UNIFORM)
-    write_arpa(model, FORMS, tmp_path / "m.arpa")
-    order = np.array([0, 5, 3, 1, 8, 2, 7, 4, 6])
-    again = read_arpa(tmp_path / "m.arpa", [FORMS[number] for number in order])
-    contexts = torch.randint(0, WORDS, (50, 2), generator=torch.Generator().manual_seed(0))
-    p = model.distributions(model.nodes(torch.from_numpy(order)[contexts]), torch.float64)
-    q = again.distributions(again.nodes(contexts), torch.float64)
-    assert torch.allclose(p[:, order], q, rtol=2e-7)
-
-
 @pytest.fixture(scope="module")
 def counted(fetched):
     """The forms of a real text, the counts of its first sentences, and the others to be scored."""

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 
-DATA = Path(__file__).parents[1] / "data"
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
 FILES = {
     "own.arpa": (),
@@ -90,16 +89,6 @@ def test_the_automaton_of_hidden_states_has_few_states_and_does_as_well(read, na
     assert any(f"{len(automaton.final) - 1} states" in line for line in said)
     for words in accord.load(exported / "own.arpa").score_all(SENTENCES):
         assert math.isfinite(cost(automaton, [word.form for word in words[:-1]]))
-
-
-def test_lists_are_ranked_by_the_file(exported):
-    files = [str(DATA / "test.nbest.jsonl"), "--tune", str(DATA / "dev.nbest")]
-    done = CliRunner().invoke(app, ["rescore", *files, "--run", str(exported / "own.arpa")])
-    assert done.exit_code == 0, done.output
-    before, after = (
-        float(part.rpartition(" ")[2]) for part in done.output.split("rate: ")[1].split("%")[:2]
-    )
-    assert after < before == 20
 
 
 def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):

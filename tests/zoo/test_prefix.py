@@ -1,7 +1,5 @@
 """Features of the whole prefix: φ(K, x) and ψ(K) by functions of Python."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
@@ -125,22 +123,6 @@ def test_equal_states_share_the_calls_and_must_share_the_features():
     context = torch.from_numpy(layer.background.contexts(TEXT))
     with pytest.raises(ValueError, match="differ after '\\(nothing\\)' and 'la', which are one"):
         layer.log_prob(h, context)
-
-
-def test_the_expert_is_one_but_for_numbers_that_the_table_does_not_give(tmp_path):
-    table = tmp_path / "facts.tsv"
-    table.write_text("camille\t37\nléa\t12\n", encoding="utf-8")
-    words = [WordSeen(form) for form in ("camille", "a", "37", "12", "ans")]
-    values = [outputs.knowledge(words[:2], word, table=str(table))["expert"] for word in words]
-    assert values == [1, 1, 1, 0, 1]  # φ_e(K, x) = 1 if x is no number, or the one that is known
-    assert outputs.knowledge(words[1:2], words[2], table=str(table)) == {"expert": 0}
-    features = sparse(np.eye(5))
-    names = [f"form={word.form}" for word in words]
-    function = partial(outputs.knowledge, table=str(table))
-    states = PrefixStates(features, Described([w.form for w in words], names), function)
-    numbers = states.contexts(Sentences(np.array([0, 1, 2, 1, 3]), np.array([3, 2])))
-    assert numbers.ravel().tolist() == [0, 1, 1, 0, 0]  # nobody is known yet, or camille
-    assert states.table(1).ravel().tolist() == values
 
 
 def test_a_file_is_loaded_only_if_the_user_names_it(tmp_path, monkeypatch):

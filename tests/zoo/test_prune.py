@@ -48,13 +48,6 @@ def test_any_probabilities_make_a_model_that_sums_to_one():
     assert (p > 0).all()
 
 
-def test_more_than_there_is_is_scaled_down_and_leaves_something_to_others():
-    unigrams = Chosen(np.arange(WORDS)[:, None], np.full(WORDS, 0.5))
-    bigrams = Chosen(np.array([[1, 2], [1, 3]]), np.array([0.7, 0.4]))
-    p = distributions(backed_off([unigrams, bigrams], WORDS))
-    assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double()) and (p > 0).all()
-
-
 @pytest.mark.parametrize("threshold", [0, 1e-5, 1e-3, 0.5])
 def test_a_pruned_model_sums_to_one_and_is_read_again(threshold, tmp_path):
     fewer = pruned(MODEL, threshold)

@@ -15,14 +15,6 @@ DATA = Path(__file__).parents[1] / "data"
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
 
 
-def test_both_formats_are_read():
-    dev, test = read_nbest(DATA / "dev.nbest"), read_nbest(DATA / "test.nbest.jsonl")
-    assert [len(found.texts) for found in dev] == [3, 3, 3, 2, 3]
-    assert dev[0].reference == "la petite fille mange une pomme"
-    assert test[1].texts == ["les petite filles dorment", "les petites filles dorment"]
-    assert test[1].scores == [-7.9, -8.1]
-
-
 def test_tuned_weights_repair_agreement_in_other_sentences(trained):
     files = [str(DATA / "test.nbest.jsonl"), "--tune", str(DATA / "dev.nbest")]
     command = ["rescore", *files, "--run", str(trained), "--model", "ll-rnn"]
@@ -41,23 +33,6 @@ def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
     assert best < error_rate(lists, Weights(0, 0).best(terms))
     for model in (0.1, 0.3, 1, 3):
         assert best <= error_rate(lists, Weights(model, 0).best(terms)) + 1e-9
-
-
-@pytest.mark.slow
-def test_lists_with_words_that_a_closed_vocabulary_lacks_stay_and_are_named(tmp_path):
-    run = accord.run(
-        "tiny",
-        set={"train.epochs": 1, "analyse.protocol": "closed"},
-        models=["ll-rnn"],
-        until="evaluate",
-        runs=tmp_path,
-    ).folder
-    lists = tmp_path / "lists.nbest"
-    lists.write_text("a ||| la fille dort ||| -1\na ||| la schtroumpfette dort ||| -0.5\n")
-    done = CliRunner().invoke(app, ["rescore", str(lists), "--run", str(run), "--model", "ll-rnn"])
-    assert done.exit_code == 0, done.output
-    assert "does not know stay: schtroumpfette" in done.output
-    assert "a ||| la schtroumpfette dort" in done.output
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A part in a file of the user's own is a part like any other."""
 
-import accord
 from accord.models.common.registry import trust_files
 from accord.models.parts import ENCODERS
 
@@ -41,11 +40,3 @@ def test_an_encoder_of_a_file_with_a_dataclass_is_made_with_its_settings(tmp_pat
     trust_files(choice)
     encoder = ENCODERS.make(choice, inputs=3, hidden=4, outputs=5, layers=1)
     assert encoder.bound == 0.25 and encoder.linear.out_features == 5
-
-
-def test_an_encoder_of_a_file_is_trained_and_asked(tmp_path, slow):
-    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
-    changes = {"train.encoder": f"{tmp_path / 'mine.py'}:Mine", "train.epochs": 1}
-    run = accord.run("tiny", models=["ll-rnn"], set=changes, runs=tmp_path / "runs")
-    words = accord.load(run.folder).score("Le chat dort.")
-    assert [word.form for word in words][:2] == ["le", "chat"]

@@ -7,7 +7,6 @@ from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
 from accord.models.background import NGramBackground, Unigram, kneser_ney
-from accord.models.data import END
 from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.mixture import (
     chunks,
@@ -70,13 +69,6 @@ def test_a_log_linear_combination_is_what_its_definition_says():
     assert combined(PARTS, weights) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_mixture_of_mixtures_is_a_mixture():
-    scores = np.stack([part.score(TEXT) for part in PARTS])
-    inner = mixed(scores[:2], np.array([0.25, 0.75]))
-    outer = mixed(np.stack([inner, scores[2]]), np.array([0.4, 0.6]))
-    assert outer == pytest.approx(mixed(scores, np.array([0.1, 0.3, 0.6])), abs=1e-12)
-
-
 def test_no_other_weights_make_the_text_likelier():
     log_p = np.stack([part.score(TEXT) for part in PARTS])
     best = mixed(log_p, likeliest_weights(log_p)).mean()
@@ -109,21 +101,6 @@ def test_no_other_exponents_make_the_text_likelier():
         assert combined(PARTS, found + shift).mean() < best
 
 
-def test_words_without_mass_leave_the_exponents_alone():
-    log_p = stacked_distributions(PARTS, TEXT)
-    nothing = torch.full((*log_p.shape[:2], 2), -torch.inf)
-    found = likeliest_exponents(torch.cat([log_p, nothing], dim=2), TEXT.ids)
-    assert found == pytest.approx(likeliest_exponents(log_p, TEXT.ids), abs=1e-3)
-
-
-def test_chunks_are_the_sentences_in_order():
-    parts = list(chunks(TEXT))
-    assert len(parts) > 2
-    assert np.array_equal(np.concatenate([part.ids for part in parts]), TEXT.ids)
-    assert np.array_equal(np.concatenate([part.lengths for part in parts]), TEXT.lengths)
-    assert all(part.ids[-1] == END for part in parts)
-
-
 KIND = np.array([0, 0, 2, 2, 2])
 LOG_P = np.log(np.array([[0.2, 0.6, 0.3, 0.1, 0.5], [0.1, 0.3, 0.4, 0.9, 0.1]]))
 
@@ -152,10 +129,3 @@ def test_words_that_are_added_speak_for_all_parts_alike():
         by_hand = (np.array([2.0, 0.0]) + 0.5) / 3
     found = likeliest_weights(one_sided, added=1.0, rounds=3, enough=-np.inf)
     assert found == pytest.approx(by_hand)
-
-
-def test_a_word_that_no_part_explains_leaves_the_weights_alone():
-    with_one = np.insert(LOG_P, 1, -np.inf, axis=1)
-    found = likeliest_weights(with_one, np.insert(KIND, 1, 0), 3, added=1.0, rounds=50)
-    assert np.isfinite(found).all()
-    assert found == pytest.approx(likeliest_weights(LOG_P, KIND, 3, added=1.0, rounds=50))

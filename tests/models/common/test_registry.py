@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -116,20 +115,6 @@ def test_a_setting_is_a_finite_number_in_its_range():
 def test_a_choice_has_one_form_whatever_is_left_to_the_defaults():
     assert Recipe(encoder="window") == Recipe(encoder={"kind": "window", "order": 4})
     assert Recipe(encoder={"kind": "lstm"}).encoder == "lstm"
-
-
-def test_a_part_may_be_registered_by_hand_and_accord_s_own_is_not_replaced():
-    registry = Registry("encoder", "accord.nothing", ENCODERS.table)
-    registry.register("mine")(install)
-    assert registry["mine"] is install
-    assert registry.part("mine").file == Path(install.__code__.co_filename)
-    with pytest.raises(ValueError, match="encoder 'lstm' is Accord's own: choose another name"):
-        registry.register("lstm")(install)
-    registry.register("no file")(len)
-    with pytest.raises(ValueError, match="encoder 'no file': expected a class or function of a"):
-        registry.part("no file")
-    with pytest.raises(KeyError):
-        registry["nothing"]
 
 
 def test_a_plug_in_that_fails_is_named_and_the_others_are_there(tmp_path, monkeypatch):

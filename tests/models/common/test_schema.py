@@ -69,22 +69,6 @@ def test_a_section_is_checked_however_it_is_made():
         Outer(way="left")
 
 
-@pytest.mark.parametrize(
-    ("limits", "words", "good", "bad"),
-    [
-        (Range(ge=1), "1 or more", 1, 0),
-        (Range(gt=0), "more than 0", 0.1, 0),
-        (Range(ge=0, le=1), "from 0 to 1", 1, 1.5),
-        (Range(ge=0, lt=1), "from 0 to under 1", 0, 1),
-    ],
-)
-def test_limits_hold_and_are_named(limits, words, good, bad):
-    kind = Annotated[float | None, limits]
-    assert checked(kind, good, "x") == good and checked(kind, None, "x") is None
-    with pytest.raises(ValueError, match=f"^x: expected {words}, got {float(bad)}"):
-        checked(kind, bad, "x")
-
-
 def test_an_editor_has_types_limits_and_meanings():
     schema = json_schema(Outer)
     assert schema["additionalProperties"] is False

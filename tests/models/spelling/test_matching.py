@@ -11,7 +11,7 @@ from accord.models.constraints import OTHER, letters
 from accord.models.spelling.matching import Matching
 
 MODEL = made("ngram")
-DRAWS = 800
+DRAWS = 400
 LETTERS = "ab127ж"  # 7 and ж are not in its alphabet
 SHORT = strings(LETTERS, 5)
 
@@ -51,7 +51,7 @@ def test_strings_are_drawn_with_their_odds():
         assert all(re.fullmatch(expression, word) for word in drawn)
         for word, count in drawn.most_common(4):
             p = np.exp(MODEL.log_prob([word])[0, kind] - found.log_mass[kind])
-            assert count / DRAWS == pytest.approx(p, abs=0.05)
+            assert count / DRAWS == pytest.approx(p, abs=0.08)
 
 
 def test_automata_tell_characters_apart_that_no_alphabet_has():

@@ -18,13 +18,7 @@ from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.spelling import neural, spelling
-from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import (
-    Subwords,
-    WrittenText,
-    load_spelling,
-    open_score,
-)
+from accord.models.spelling.spelling import Subwords, WrittenText, load_spelling, open_score
 from accord.pipeline.data.encoded import Speller
 
 KINDS = ("ngram", "neural")
@@ -77,15 +71,6 @@ def test_numbers_inside_words_are_by_their_length(kind):
     drawn = "".join(model.draw([1] * 2000, np.random.default_rng(1)))
     digits = np.array([drawn.count(digit) for digit in "0123456789"])
     assert digits.max() < 2 * digits.min()
-
-
-def test_likely_spellings_are_likelier_and_classes_differ_by_their_endings():
-    singular = ["maison", "raison", "saison", "prison", "chanson", "leçon"]
-    plural = [f"{word}s" for word in singular]
-    model = NGramSpelling.learn([*singular, *plural], [0] * 6 + [1] * 6, 2, 4)
-    liaison, liaisons, nosiail = model.log_prob(["liaison", "liaisons", "nosiail"])
-    assert liaison[0] > nosiail[0]
-    assert liaison[0] > liaison[1] and liaisons[1] > liaisons[0]
 
 
 def test_files_keep_the_model(model, tmp_path):

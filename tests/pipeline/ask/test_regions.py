@@ -195,20 +195,6 @@ def test_the_stimuli_are_not_replaced_by_their_words(tmp_path):
     assert table.read_bytes() == before
 
 
-@pytest.mark.slow
-def test_a_file_of_the_users_own_is_not_replaced_by_the_one_beside_a_table(tmp_path):
-    table, to, own = (tmp_path / name for name in ("in.csv", "out.csv", "out.json"))
-    pd.DataFrame({"sentence": ["Elle dort."]}).to_csv(table, index=False)
-    own.write_text('{"mine": 1}', encoding="utf-8")
-    command = ["surprisal", str(table), "--to", str(to)]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 1 and "does not come from Accord" in done.output
-    assert own.read_text(encoding="utf-8") == '{"mine": 1}' and not to.exists()
-    own.unlink()
-    for _ in range(2):  # what Accord wrote is replaced
-        assert CliRunner().invoke(app, command).exit_code == 0
-
-
 def test_the_sentence_for_methods_names_the_model():
     said = methods(accord.load())
     assert f"Accord {accord.__version__}" in said and "bundled French model" in said
@@ -236,27 +222,3 @@ def test_marks_are_joined_to_their_words_and_no_bit_is_lost(text, words):
     assert joined["previous_surprisal"].equals(of_sentence["surprisal"].shift(1))
     spans = [text[start:end] for start, end in zip(joined["start"], joined["end"], strict=True)]
     assert spans[: len(words)] == words
-
-
-def test_two_columns_of_factors_make_four_conditions(tmp_path):
-    rows = [
-        (item, grammar, distance, f"{subject} |{far} {verb} | là.", "subject | verb | rest")
-        for item, subject in enumerate(SUBJECTS, start=1)
-        for grammar, verb in VERBS.items()
-        for distance, far in (("near", ""), ("far", " du petit voisin"))
-    ]
-    names = ["item", "grammar", "distance", "sentence", "regions"]
-    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "in.csv", index=False)
-    formula = "bad_far.verb - good_far.verb > bad_near.verb - good_near.verb"
-    options = ["--by", "grammar,distance", "--expects", formula, "--regions", "regions"]
-    files = ["--to", str(tmp_path / "out.csv"), "--plot", str(tmp_path / "out.svg")]
-    done = CliRunner().invoke(app, ["surprisal", str(tmp_path / "in.csv"), *options, *files])
-    assert done.exit_code == 0, done.output
-    items = pd.read_csv(tmp_path / "out.prediction1.csv")
-    columns = ["bad_far.verb", "good_far.verb", "bad_near.verb", "good_near.verb"]
-    assert items[columns].notna().all(axis=None) and len(items) == len(SUBJECTS)
-    a, b, c, d = (items[name] for name in columns)
-    assert np.allclose(items["difference"], (a - b) - (c - d), atol=1e-4)
-    assert "bad_far (n = 3)" in (tmp_path / "out.svg").read_text(encoding="utf-8")
-    done = CliRunner().invoke(app, ["surprisal", str(tmp_path / "in.csv"), "--by", "grammar,size"])
-    assert "--by: expected a column" in done.stderr

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.ask.reader import Reader
 from accord.pipeline.ask.surprisal import MEASURES, surprisal
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.user_tables import read_table
@@ -111,36 +110,6 @@ def test_words_spelled_by_the_character_model_can_be_left_out(scorer, tmp_path):
     assert done.exit_code == 0, done.output
     assert "left out: 1 word spelled by the character model" in done.stderr
     assert pd.read_csv(tmp_path / "out.csv")["word"].tolist() == known["word"].tolist()
-
-
-def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
-    both = {"rnn": accord.load(tiny_run.folder, "rnn"), "ll-rnn": scorer}
-    table = pd.DataFrame({"sentence": ["Le chat dort.", "La fille mange."]})
-    found = surprisal(table, both)
-    assert found["model"].unique().tolist() == ["rnn", "ll-rnn"]
-    alone = surprisal(table, scorer)
-    own = found[found["model"] == "ll-rnn"].drop(columns="model").reset_index(drop=True)
-    pd.testing.assert_frame_equal(own, alone)
-
-
-@pytest.mark.slow
-def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
-    changes = {"encode.merges": 0, "train.epochs": 1}
-    run = accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
-    spelling = accord.load(run.folder, "rnn")
-    table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
-    assert "surprisal" in table and "rank" not in table
-    with pytest.raises(ValueError, match="expected a model over words"):
-        Reader(spelling, ["Number"])
-
-
-@pytest.mark.slow
-def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
-    changes = {"analyse.protocol": "closed", "train.epochs": 1}
-    run = accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)
-    table = pd.DataFrame({"sentence": ["Le chat dort.", "Le xylophage zozote."]})
-    with pytest.raises(ValueError, match="'xylophage' in sentence 2, 'zozote' in sentence 2"):
-        surprisal(table, accord.load(run.folder, "ll-rnn"))
 
 
 @pytest.mark.parametrize(

@@ -77,18 +77,3 @@ def test_a_stage_refuses_a_damaged_file_before_it_reads_it(runs, pattern, change
     shutil.rmtree(path.parent)
     accord.run("tiny", set={"train.epochs": 3}, runs=runs)
     assert list(faults(runs / "tiny")) == []
-
-
-def test_what_a_report_no_longer_has_leaves_its_folder_and_what_is_not_its_own_is_named(runs):
-    report = runs / "tiny" / "report"
-    settings = {"train.epochs": 3}
-    suite = runs.parent / "suite"
-    suite.mkdir()
-    (suite / "simple.txt").write_text("True\tles filles dorment .\nFalse\tles filles dort .\n")
-    accord.run("tiny", set={**settings, "analyse.suites": [str(suite)]}, runs=runs)
-    assert (report / "agreement.png").exists()
-    note = report / "note.txt"
-    note.write_text("Mine.")
-    accord.run("tiny", set=settings, runs=runs)
-    assert not list(report.glob("agreement.*"))
-    assert list(faults(runs / "tiny")) == [f"{note} is not of this artefact"]

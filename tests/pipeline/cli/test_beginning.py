@@ -28,16 +28,6 @@ def test_a_gap_inside_is_said_to_be_none(command, tiny_run):
 
 
 @pytest.mark.parametrize("command", ASKING)
-def test_the_name_of_a_file_is_read_as_text_and_that_is_said(command, tiny_run, tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("Le chat dort.\n", encoding="utf-8")
-    done = accord(command, path, "--run", tiny_run.folder)
-    assert done.exit_code == 0, done.output
-    assert f"{path} is read as text, not as a file: `accord surprisal {path}`" in done.stderr
-    assert not accord(command, "le chat …", "--run", tiny_run.folder).stderr
-
-
-@pytest.mark.parametrize("command", ASKING)
 def test_a_gap_alone_asks_for_the_first_word(command, tiny_run):
     said = [accord(command, gap, "--run", tiny_run.folder) for gap in ("…", "...")]
     assert said[0].exit_code == 0, said[0].output

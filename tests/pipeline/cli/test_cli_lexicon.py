@@ -54,17 +54,6 @@ def test_a_meaning_that_no_default_template_takes_is_shown_beside_phi(tmp_path):
     assert phi.strip().endswith("not in φ: Sem=Hum; add it by featurise.templates: [+sem]")
 
 
-def test_the_lemma_is_a_feature_that_is_shown(tmp_path):
-    table = tmp_path / "own.tsv"
-    table.write_text(f"{HEADER}pommes\tpomme\tNOUN\tNumber=Plur\n", encoding="utf-8")
-    chain = f"{table},guesser"
-    said = CliRunner().invoke(app, ["lexicon", "show", "pommes", "--lexicon", chain])
-    assert "lemma=pomme " in said.stdout.partition("φ by")[2]
-    said = CliRunner().invoke(app, ["lexicon", "show", "zorglubes", "--lexicon", chain])
-    assert "pos=NOUN" in said.stdout.partition("φ by")[2]
-    assert "lemma=" not in said.stdout.partition("φ by")[2], "the guesser knows none"
-
-
 def test_guessers_are_measured_side_by_side_on_the_same_words():
     treebank = str(Path(__file__).parents[2] / "data" / "accords.conllu")
     coverage = ["lexicon", "coverage", treebank, "--lexicon", "tiny", "--guesser"]

@@ -128,39 +128,6 @@ def test_a_base_is_changed_section_by_section_and_its_models_are_replaced(tmp_pa
         load_config(write(tmp_path, "base: tinny"))
 
 
-def test_each_ablation_leaves_out_one_thing_of_the_strong_preset():
-    ablation = load_config("ablation").models
-    whole = ablation["whole"]
-    strong = load_config("strong").models["ll-rnn"]
-    assert whole == strong | {stage: whole[stage] for stage in ("train", "report")}
-    quick = (
-        *("optimiser", "learning_rate", "schedule", "ema"),
-        *("weight_decay", "losses", "epochs", "patience"),
-    )
-    shared = {name: getattr(strong["train"], name) for name in quick}
-    assert replace(whole["train"], **shared) == strong["train"]
-    fields = {name for template in whole["featurise"].templates for name in template.split("×")}
-    for name in fields - {"form"}:
-        assert ablation[f"no-{name}"]["featurise"].without == (name,)
-    for model, sections in ablation.items():
-        changed = [stage for stage in sections if sections[stage] != whole[stage]]
-        expected = {"no-ngrams": 2, "no-background": 2, "whole": 0}
-        assert len(changed) == expected.get(model, 1), model
-    assert ablation["untied"]["train"] == replace(whole["train"], tied=False)
-    assert ablation["words-read"]["train"] == replace(ablation["untied"]["train"], input="words")
-
-
-def test_the_peers_of_the_french_model_read_its_text_with_its_words():
-    peers = load_config("french").models
-    box = peers.pop("french")
-    for name, sections in peers.items():
-        for stage in ("corpus", "tokenise", "analyse"):
-            assert sections[stage] == box[stage], name
-    for name in ("ll-rnn", "rnn"):
-        train = peers[name]["train"]
-        assert train == replace(box["train"], epochs=train.epochs)
-
-
 def test_the_models_of_make_run_are_measured_on_a_thousand_sentences_of_the_same_text():
     """2,500 are for training; n-grams stand beside the networks, all spelled by one protocol.
 

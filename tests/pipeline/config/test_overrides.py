@@ -154,27 +154,3 @@ def test_templates_with_a_plus_are_added_to_those_below(tmp_path):
 def test_a_list_of_templates_is_whole_or_added():
     with pytest.raises(ValueError, match=r"featurise\.templates: expected a whole list, or a \+"):
         load_config("tiny", ["featurise.templates=[form, +sem]"])
-
-
-@pytest.mark.parametrize(
-    ("file", "model"),
-    [
-        ("base: tiny\nfeaturise: {templates: [form, pos, sem]}", "ll-rnn"),  # not from the RNN
-        ("featurise: {templates: [form, pos]}", "model"),  # from the defaults
-        ("base: tiny\nmodels: {ll-rnn: {featurise: {templates: pos}}}", "ll-rnn"),
-        ("base: tiny\nmodels: {new: {featurise: {templates: [pos]}}}", "new"),
-        ("base: tiny\nfeaturise: {templates: [+sem]}", None),
-        ("base: tiny\nmodels: {rnn: {featurise: {templates: [form]}}}", None),
-        ("base: tiny\ntrain: {epochs: 1}", None),
-    ],
-)
-def test_templates_that_a_file_drops_are_named(file, model, tmp_path, capsys):
-    (tmp_path / "own.yaml").write_text(file)
-    with chdir(tmp_path):
-        load_config("own.yaml")
-    said = capsys.readouterr().err
-    if model is None:
-        assert not said
-    else:
-        assert said.startswith("own.yaml: featurise.templates takes ")
-        assert "lemma, " in said and f" from {model}; a + before each" in said

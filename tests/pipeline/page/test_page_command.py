@@ -10,20 +10,7 @@ from urllib.parse import urlsplit
 
 from typer.testing import CliRunner
 
-import accord
 from accord.pipeline.cli.main import app
-
-
-def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
-    begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
-    for folder, said in (
-        (begun, "is not finished: expected a trained model"),
-        (tmp_path / "none", "is no trained model: expected"),
-    ):
-        done = CliRunner().invoke(app, ["page", "--run", str(folder), "--port", "0"])
-        assert done.exit_code != 0
-        assert said in done.stderr
-        assert not done.stdout  # no address of a page that cannot answer
 
 
 def test_a_saved_page_keeps_the_answers_to_a_teachers_sentences(tiny_run, tmp_path):

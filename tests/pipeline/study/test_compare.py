@@ -153,10 +153,9 @@ def test_seeds_of_a_model_are_one_by_their_mean_loss(three):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("other", ["corpus: {seed: 2}", "tokenise: {lowercase: false}"])
-def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
+def test_models_that_scored_other_words_are_not_compared(tmp_path):
     config = tmp_path / "texts.yaml"
-    config.write_text(f"base: tiny\nmodels: {{one: {{}}, two: {{{other}}}}}")
+    config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")
     run = accord.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
     folders = FinishedRun.read(run.folder)
     of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")

@@ -92,16 +92,3 @@ def test_the_command_lists_what_changed_and_the_same_chain_changes_nothing(tiny_
         said("before.tsv")
         == "0 words of 10 changed, 0.0% of the text: +0.0000 bits for each word of it\n"
     )
-
-
-def test_chains_of_repeated_options_are_trained_and_may_name_paths(tmp_path, slow):
-    (tmp_path / "words.tsv").write_text(f"{HEADER}{OTHERS}", encoding="utf-8")
-    # A suite of one pair, as each is asked all of CLAMS where no other is named.
-    (tmp_path / "pair.txt").write_text("True\tla fille dort .\nFalse\tla fille dorment .\n")
-    quick = ["--set", "train.epochs=1", "--set", f"analyse.suites=[{tmp_path / 'pair.txt'}]"]
-    quick += ["--runs", str(tmp_path / "runs")]
-    chains = ["--lexicons", "closed,tiny", "--lexicons", f"{tmp_path}/words.tsv,tiny closed,tiny"]
-    done = CliRunner().invoke(app, ["lexicon", "compare", "tiny", *chains, *quick])
-    assert done.exit_code == 0, done.output
-    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line[0] == "|"]
-    assert rows[2:] == ["closed+tiny", f"{tmp_path}/words.tsv+tiny"]
