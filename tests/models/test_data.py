@@ -1,4 +1,4 @@
-"""Batches, windows, texts, and trees of sentences that begin alike."""
+"""Batches, windows, texts, sentences of any length, and trees of sentences that begin alike."""
 
 from itertools import chain
 
@@ -178,3 +178,36 @@ def test_a_model_reads_no_beginning_twice():
     parts = np.split(text.ids, np.cumsum(text.lengths)[:-1])
     beginnings = {tuple(part[:length]) for part in parts for length in range(len(part))}
     assert sum(read) == len(beginnings) < len(text.ids) / 2
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "window", "transformer"])
+def test_a_sentence_read_in_pieces_is_the_sentence_read_at_once(encoder, monkeypatch):
+    network = model(encoder=encoder, weight_dropout=0.0).eval()
+    ids = np.append(ALONE.ids[ALONE.ids != END][:200], END)
+    long = Sentences(ids, np.array([len(ids)]))
+    whole = scored(network, long)
+    rows = []
+    log_prob_of = network.output.log_prob_of
+
+    def counted(h, *asked):
+        rows.append(len(h))
+        return log_prob_of(h, *asked)
+
+    monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 16)
+    monkeypatch.setattr(network.output, "log_prob_of", counted)
+    assert scored(network, long) == pytest.approx(whole, abs=1e-4)
+    assert max(rows) <= 16 and sum(rows) == len(ids)
+
+
+def test_long_documents_are_read_side_by_side(monkeypatch):
+    """Three documents in pieces of five words each score as each by itself."""
+    network = model(text="documents", weight_dropout=0.0).eval()
+    documents = np.minimum(np.arange(len(ALONE.lengths)) * 3 // len(ALONE.lengths), 2)
+    whole = scored(network, ALONE._replace(documents=documents))
+    read = []
+    forward = network.forward
+    monkeypatch.setattr(network, "forward", lambda *of: read.append(of[0].shape) or forward(*of))
+    monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 15)
+    monkeypatch.setattr("accord.models.inference.interface.PIECE", 5)
+    assert scored(network, ALONE._replace(documents=documents)) == pytest.approx(whole, abs=1e-4)
+    assert {*read[:-1]} == {(5, 3)}

@@ -1,12 +1,26 @@
-"""None"""
+"""Encoders and ψ: each reads on where it stopped and sees no future; words by their features."""
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
 import torch
+from log_linear_cases import dense, random_features
+from torch import nn
 
+from accord.models.background import Uniform
 from accord.models.data import detached
-from accord.models.encoder import RecurrentLayer, in_full_precision
-from accord.models.model import encoder
+from accord.models.encoder import (
+    FeatureEmbedding,
+    RecurrentLayer,
+    VariationalDropout,
+    in_full_precision,
+)
+from accord.models.log_linear import LogLinear
+from accord.models.model import LanguageModel, encoder
 from accord.models.parts import ENCODERS
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS.parts())
 
@@ -164,3 +178,87 @@ def test_an_irnn_starts_as_a_memory():
     assert torch.allclose(outputs[-1], state[0])
     outputs[-1].sum().backward()
     assert torch.allclose(state.grad, torch.ones_like(state))
+
+
+def test_a_word_is_the_sum_of_its_features():
+    features = random_features()
+    embedding = FeatureEmbedding(features, 5).double()
+    words = torch.tensor([[3, 59, 0], [7, 7, 1]])
+    expected = (torch.from_numpy(dense(features)) @ embedding.weight)[words]
+    assert torch.allclose(embedding(words), expected, atol=1e-12)
+
+
+def test_tied_weights_learn_from_both_sides():
+    features = random_features()
+    embedding = FeatureEmbedding(features, 5)
+    layer = LogLinear(features, Uniform(features), 5, weight=embedding.weight)
+    assert layer.weight is embedding.weight
+    words = torch.tensor([1, 2, 3])
+    layer.loss(embedding(words), words).backward()
+    both = layer.weight.grad.clone()
+    layer.weight.grad = None
+    layer.loss(embedding(words).detach(), words).backward()
+    assert not torch.allclose(both, layer.weight.grad)
+
+
+# Words 0 and 1 have the same features, word 2 has others.
+FEATURES = Features(
+    np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 0, 1]), feature_count=2
+)
+
+
+@torch.no_grad()
+def read(**choices) -> torch.Tensor:
+    recipe = Recipe(embedding=8, hidden=8, layers=1, **choices)
+    model = LanguageModel(recipe, FEATURES, Uniform(FEATURES)).eval()
+    h, _ = model(torch.tensor([[0, 1, 2]]), model.encoder.initial_state(3))
+    assert model.output.log_prob(h[0]).exp().sum(dim=1) == pytest.approx([1, 1, 1])
+    return h[0]
+
+
+def test_words_of_one_signature_are_read_alike_by_features_and_apart_by_words():
+    by_features = read()
+    assert torch.equal(by_features[0], by_features[1])
+    assert not torch.allclose(by_features[0], by_features[2])
+    by_words = read(input="words", tied=False)
+    assert not torch.allclose(by_words[0], by_words[1])
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def test_variational_dropout_drops_the_same_units_at_every_step():
+    dropped = VariationalDropout(0.4)(torch.ones(7, 50, 20))
+    assert torch.equal(dropped, dropped[:1].expand_as(dropped))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
+    assert (dropped[0] == 0).float().mean().item() == pytest.approx(0.4, abs=0.08)
+    assert not torch.equal(dropped[0, 0], dropped[0, 1])
+
+
+def test_it_may_drop_others_at_each_step():
+    dropped = VariationalDropout(0.4, every_step=True)(torch.ones(7, 50, 20))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.4, abs=0.03)
+    assert not any(torch.equal(one, other) for one, other in pairwise(dropped))
+
+
+def test_feature_dropout_drops_whole_rows():
+    embedding = FeatureEmbedding(Features.one_hot(500), 6, dropout=0.3)
+    nn.init.ones_(embedding.weight)
+    dropped = embedding(torch.arange(500)).detach()
+    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.7])
+    assert (dropped[:, 0] == 0).float().mean().item() == pytest.approx(0.3, abs=0.08)
+
+
+def test_dropout_does_nothing_outside_training_or_at_rate_zero():
+    values = torch.randn(4, 3, 2)
+    assert VariationalDropout(0.9).eval()(values) is values
+    assert VariationalDropout(0.0)(values) is values
+    for embedding in (
+        FeatureEmbedding(Features.one_hot(5), 3, dropout=0.9).eval(),
+        FeatureEmbedding(Features.one_hot(5), 3, dropout=0.0),
+    ):
+        assert torch.equal(embedding(torch.arange(5)), embedding.weight)

@@ -1,4 +1,4 @@
-"""Guesses by letters: proper distributions, the same from the same seed, learned from both ends."""
+"""Networks of letters: guesses for words out of the lexicon, and reinflection."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,16 @@ import torch
 
 from accord import lexicon
 from accord.lexicon.analysis import everything
+from accord.models.data import END, NO_WORD
 from accord.zoo.guesser import learned_lstm_guesser
+from accord.zoo.reinflection import (
+    Cell,
+    EndingRules,
+    Reinflection,
+    cells_of,
+    exact_match,
+    recipe_of,
+)
 
 COLUMNS = ["form", "lemma", "upos", "feats"]
 STRINGS = ["tweetera", "ninjas", "Zorglub", "FMI", "A380", "x", "œ", "", "🙂", "東京"]
@@ -57,3 +66,42 @@ def test_a_seed_decides_all_and_no_other_draw_of_torch(tiny, guesser):
     assert torch.equal(torch.get_rng_state(), state)
     pd.testing.assert_frame_equal(again.lookup(STRINGS), guesser.lookup(STRINGS))
     assert not other.lookup(STRINGS).equals(guesser.lookup(STRINGS))
+
+
+PLURAL = ("NOUN", "Number=Plur")
+CELLS = [Cell(lemma, PLURAL, (form,)) for lemma, form in [
+    ("chat", "chats"), ("chien", "chiens"), ("cheval", "chevaux"), ("journal", "journaux"),
+]]  # fmt: skip
+
+
+def test_a_cell_has_all_forms_that_are_right_and_lemmas_are_kept_together():
+    rows = pd.DataFrame(
+        [
+            ("payer", "VERB", "Number=Sing|Person=3", "paie"),
+            ("payer", "VERB", "Number=Sing|Person=3", "paye"),
+            ("chat", "NOUN", "Number=Plur", "chats"),
+            ("et", "CCONJ", "", "et"),
+        ],
+        columns=["lemma", "upos", "feats", "form"],
+    )
+    found = {cells[0].lemma: cells for cells in cells_of(rows, lemmas=5, seed=1)}
+    assert found.keys() == {"payer", "chat"}
+    assert found["payer"] == [Cell("payer", ("VERB", "Number=Sing", "Person=3"), ("paie", "paye"))]
+    assert exact_match(found["payer"], ["paye"]) == 1
+
+
+def test_the_longest_ending_decides():
+    endings = EndingRules(CELLS)
+    assert endings.form("rival", PLURAL) == "rivaux"
+    assert endings.form("mot", PLURAL) == "mots"
+    assert endings.form("mot", ("NOUN", "Number=Dual")) == "mot"  # nothing is known of it
+
+
+def test_c_is_the_lemma_and_its_features_and_forms_end_or_are_cut():
+    network = Reinflection(CELLS, recipe_of(epochs=1, reach=8, seed=1))
+    text = network.text(CELLS[:1])
+    spelled = [network.symbols[each] for each in text.previous[0] if each != NO_WORD]
+    assert spelled == [*"chat", *PLURAL]
+    assert [network.symbols[each] for each in text.ids] == [*"chats", ""]
+    assert text.ids[-1] == END
+    assert all(len(form) <= 40 for form in network.forms(CELLS))

@@ -1,4 +1,4 @@
-"""Other ways to learn, each against its equation: ALAP, Kalman filter, boosting, dynamic."""
+"""Other ways to learn, each against its equation; growing and pruning do what they say."""
 
 from dataclasses import replace
 
@@ -9,14 +9,29 @@ from network_cases import network
 from ngram_cases import random_sentences
 from query_cases import scored
 from torch import nn
-from training_cases import RECIPE, WORDS, model, sentences
+from training_cases import RECIPE, WORDS, log_linear, model, sentences
 
 from accord.models.background import Unigram
 from accord.models.common.weights import parameters_of
 from accord.models.data import Sentences
+from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
-from accord.zoo.learning import CascadeUnits, KalmanFilter, alap, boost, cascade, correlation
+from accord.models.recipe import Recipe
+from accord.zoo.learning import (
+    CascadeUnits,
+    KalmanFilter,
+    alap,
+    boost,
+    cascade,
+    correlation,
+    evolve,
+    least_squares,
+    moments,
+    prune,
+    solve,
+    widen,
+)
 from accord.zoo.memory import Dynamic
 
 TEXT = sentences()
@@ -163,3 +178,114 @@ def test_dynamic_evaluation_scores_a_sentence_before_it_learns_from_it():
                 weight.copy_(weight + 0.1 * (first[name] - weight) - step)
     still = Dynamic(network(), rate=0.0)
     assert still.score(text) == pytest.approx(scored(network(), text), abs=1e-5)
+
+
+UNTIED = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="elman", hidden=32)
+PHI = Features.one_hot(WORDS)
+
+
+def cycles(count: int, seed: int) -> Sentences:
+    """Sentences whose words follow each other in a circle, but for one in ten."""
+    generator = np.random.default_rng(seed)
+    lengths = np.full(count, 12)
+    ids = 1 + (np.arange(12) + generator.integers(11, size=(count, 1))) % 11
+    ids = np.where(generator.random(ids.shape) < 0.1, generator.integers(1, 12, ids.shape), ids)
+    ids[:, -1] = 0
+    return Sentences(ids.ravel().astype(np.int32), lengths)
+
+
+TRAIN, VALID = cycles(200, seed=0), cycles(40, seed=1)
+
+
+def untrained(recipe: Recipe = UNTIED) -> LanguageModel:
+    torch.manual_seed(5)
+    counts = np.bincount(TRAIN.ids, minlength=WORDS)
+    return LanguageModel(recipe, PHI, Unigram(PHI, counts / counts.sum())).eval()
+
+
+def test_the_slopes_are_those_of_ridge_regression_on_the_next_word():
+    model = untrained()
+    found = moments(model, TRAIN)
+    solve(model, found)
+    assert found.words == len(TRAIN.ids) == int(found.times.sum())
+    one_hot = np.eye(WORDS)[TRAIN.ids]
+    h = np.zeros((len(TRAIN.ids), 32))
+    with torch.inference_mode():
+        for at in TorchModel(model).states(TRAIN):
+            h[at.positions] = at.h
+    h -= h.mean(axis=0)
+    ridge = 1e-3 * h.var(axis=0).mean() * len(h) * np.eye(32)
+    slopes = np.linalg.solve(h.T @ h + ridge, h.T @ (one_hot - one_hot.mean(axis=0)))
+    share = (one_hot.sum(axis=0) + 5) / len(h)  # by which the exponent's slope is larger
+    assert np.allclose(model.output.weight.detach(), (slopes / share).T, atol=1e-2)
+
+
+@pytest.mark.slow
+def test_evolution_finds_a_better_encoder_and_the_same_one_again():
+    small = replace(UNTIED, hidden=4, embedding=4)
+    drawn, bred, again = untrained(small), untrained(small), untrained(small)
+    least_squares(drawn, TRAIN, VALID, 1, print)
+    for learner in (bred, again):
+        evolve(learner, TRAIN, VALID, 1, generations=4)
+    assert scored(bred, VALID).mean() > scored(drawn, VALID).mean() + 0.02
+    assert (scored(bred, VALID) == scored(again, VALID)).all()
+
+
+@pytest.mark.parametrize("encoder", ["elman", "gru", "irnn", "lstm"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_nothing_is_lost_when_a_network_is_widened(encoder, tied):
+    shape = {"encoder": encoder, "layers": 3, "tied": tied}
+    narrow, wide = model(**shape, hidden=6).eval(), model(**shape, hidden=18).eval()
+    for weight in [*narrow.parameters(), *wide.parameters()]:
+        weight.data.normal_(std=0.3)  # as if both were trained
+    assert scored(wide, TEXT) != pytest.approx(scored(narrow, TEXT), abs=1e-3)
+    widen(wide, narrow)
+    assert scored(wide, TEXT) == pytest.approx(scored(narrow, TEXT), abs=1e-5)
+
+
+def test_a_temperature_is_left_to_the_end():
+    narrow, wide = (
+        model(layers=2, hidden=6),
+        model(layers=2, hidden=18, output=log_linear(temperature=True)),
+    )
+    widen(wide, narrow)
+    assert scored(wide, TEXT) == pytest.approx(scored(narrow, TEXT), abs=1e-5)
+
+
+def test_new_units_learn():
+    shape = {"layers": 2, "weight_dropout": 0.0}
+    narrow, wide = model(**shape, hidden=6), model(**shape, hidden=18)
+    widen(wide, narrow)
+    words = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)
+    loss = wide.eval().loss(
+        words[:-1],
+        words[1:].flatten(),
+        wide.encoder.initial_state(4),
+        torch.zeros(36, 0, dtype=torch.int64),
+    )
+    loss.nats.backward()
+    read_of_new = wide.encoder.layers[1].input_weight.grad[:, 6:]
+    assert (wide.encoder.layers[1].input_weight[:, 6:] == 0).all()
+    assert (read_of_new != 0).any(dim=0).all()
+
+
+def test_the_smallest_weights_of_each_matrix_become_zeros_and_biases_stay():
+    network, before = model(), model()
+    prune(network, 0.8)
+    for (name, now), was in zip(network.named_parameters(), before.parameters(), strict=True):
+        if now.ndim < 2:
+            assert torch.equal(now, was), name
+            continue
+        assert int((now == 0).sum()) == int(0.8 * now.numel())
+        assert was[now == 0].abs().max() <= was[now != 0].abs().min()
+        assert torch.equal(now[now != 0], was[now != 0])
+
+
+def test_more_zeros_hold_those_of_fewer():
+    network = model()
+    for share in (0.0, 0.5, 0.9):
+        prune(network, share)
+    at_once = model()
+    prune(at_once, 0.9)
+    for one, other in zip(network.parameters(), at_once.parameters(), strict=True):
+        assert torch.equal(one, other)

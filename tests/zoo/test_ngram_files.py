@@ -1,4 +1,4 @@
-"""A network exported as n-grams: KenLM and OpenFst read the files, and lists are ranked by them."""
+"""n-grams as files: networks exported for KenLM and OpenFst, and files as models and as b."""
 
 import math
 from pathlib import Path
@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 from automaton_cases import Automaton, OpenFst, cost
 from run_cases import scores_of
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import accord
+from accord import export
 from accord.pipeline.cli.main import app
+from accord.pipeline.model.comparison import find
+from accord.pipeline.model.endings import read_vocabulary
+from accord.zoo.ngrams import read_arpa
 
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
 FILES = {
@@ -104,3 +109,82 @@ def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
     assert [word.form for word in words] == ["chat", "chien", "</s>"]
     assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
     assert [word.spelled for word in words] == [False, True, False]
+
+
+def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
+    config = tmp_path / "counted.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
+        "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
+    )
+    run = accord.run(str(config), until="evaluate", runs=tmp_path / "runs")
+    path = export(run.folder, "kneser-ney", tmp_path / "kneser-ney.arpa.gz")
+    scored = find(str(run.folder))[0]
+    ngrams = read_arpa(path, read_vocabulary(run.artefacts["kneser-ney", "analyse"].folder).forms)
+    assert ngrams.score(scored.sentences("test")) == pytest.approx(scored.log_p("test"), abs=1e-5)
+    with pytest.raises(FileExistsError, match="is there already"):
+        export(run.folder, "kneser-ney", path)
+    with pytest.raises(ValueError, match="made of n-grams already, of order 3: expected no --ord"):
+        export(run.folder, "kneser-ney", tmp_path / "again.arpa", samples=10)
+
+
+@pytest.mark.slow
+def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):
+    counted = tmp_path / "counted.yaml"
+    counted.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
+        "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
+    )
+    made = accord.run(str(counted), until="evaluate", runs=tmp_path / "runs")
+    path = export(made.folder, "kneser-ney", tmp_path / "kneser-ney.arpa")
+    over = {"analyse.protocol": "closed", "train.epochs": 1, "background.kind": "arpa"}
+    with pytest.raises(ValueError, match=r"background\.kind: expected a file"):
+        accord.run("tiny", set=over, runs=tmp_path / "runs")
+    arpa = f"{{kind: arpa, file: '{path}'}}"
+    over |= {"background.kind": arpa, "train.learning_rate": 1e-9}
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    run = accord.run("tiny", set=over, **chosen, runs=tmp_path / "runs")
+    # A network that has learned nothing says almost what the file says.
+    nats = scores_of(run.folder).set_index(["model", "split", "metric"])["value"]
+    expected = scores_of(made.folder).set_index(["model", "split", "metric"])["value"]
+    assert nats["ll-rnn", "test", "nats per word"] == pytest.approx(
+        expected["kneser-ney", "test", "nats per word"], abs=0.1
+    )
+    words = accord.load(run.folder, "ll-rnn").score("Le chat dort.")
+    assert all(math.isfinite(word.log_p) for word in words)
+
+
+NGRAMS = """\\data\\
+ngram 1=3
+
+\\1-grams:
+-99\t<s>
+-0.3\t</s>
+-0.3\tchat
+
+\\end\\
+"""
+FILES_HERE = {"n.arpa": NGRAMS, "text.txt": "chat", "lists.txt": "1 ||| chat ||| 0"}
+ARGUMENTS = {  # what else each command wants to be told, but for those that need a lexicon's data
+    "score": ["chat"],
+    "rescore": ["lists.txt"],
+    "surprisal": ["text.txt"],
+    "expect": ["chat"],
+    "explain": ["chat"],
+    "vectors": ["chat"],
+    "generate": [],
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_a_file_of_ngrams_is_offered_by_the_commands_that_take_one(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file, text in FILES_HERE.items():
+        (tmp_path / file).write_text(text)
+    (run,) = (
+        param
+        for param in get_command(app).get_command(None, name).loaded().params
+        if param.name == "run"
+    )
+    done = CliRunner().invoke(app, [name, *ARGUMENTS[name], "--run", "n.arpa"])
+    assert (done.exit_code == 0) == (".arpa" in run.help), done.output

@@ -1,6 +1,7 @@
-"""Arrays from elsewhere: none is code, none is larger than its file, and damage is named."""
+"""Files of arrays and weights: whole or absent, none is code, damage is named; weights in int8."""
 
 import io
+import os
 import pickle
 import struct
 import zipfile
@@ -8,8 +9,18 @@ import zipfile
 import numpy as np
 import pytest
 import torch
+from full_disk import full_disk
 
-from accord.models.common.arrays import load_array, load_arrays
+from accord.models.common import arrays
+from accord.models.common.arrays import (
+    load_array,
+    load_arrays,
+    load_model,
+    packed,
+    save_shards,
+    unpacked,
+)
+from accord.models.common.files import whole, write_whole
 from accord.models.common.weights import load_weights
 from accord.models.phi import Features
 
@@ -84,3 +95,89 @@ def test_weights_that_claim_too_much_are_refused(tmp_path, data):
     (tmp_path / "bad.safetensors").write_bytes(data)
     with pytest.raises(ValueError, match=r"bad\.safetensors cannot be loaded"):
         load_weights(torch.nn.Linear(2, 1, bias=False), tmp_path / "bad.safetensors")
+
+
+def weights() -> arrays.Weights:
+    draws = np.random.default_rng(1)
+    shapes = {"matrix": (300, 40), "other": (20, 7), "bias": (9,)}
+    return {name: draws.normal(size=each).astype(np.float32) for name, each in shapes.items()}
+
+
+def test_what_is_read_back_is_what_was_packed(tmp_path):
+    kept = packed(weights(), int8=True)
+    save_shards(kept, tmp_path)
+    again = load_model(tmp_path)
+    assert {name: value.dtype for name, value in again.items()} == dict.fromkeys(
+        weights(), np.float32
+    )
+    for name, value in unpacked(kept).items():
+        assert np.array_equal(again[name], value)
+
+
+def test_each_number_is_within_its_precision():
+    given, kept = weights(), packed(weights(), int8=True)
+    assert [name for name, value in kept.items() if value.dtype == np.int8] == ["matrix"]
+    found = unpacked(kept)
+    step = np.abs(given["matrix"]).max(axis=1, keepdims=True) / 127
+    assert (np.abs(found["matrix"] - given["matrix"]) <= step * 0.5001).all()
+    for name in ("other", "bias"):
+        np.testing.assert_allclose(found[name], given[name], rtol=2**-10, atol=1e-7)
+
+
+def test_rows_of_zeros_and_numbers_beyond_half_precision_are_kept():
+    zeros = np.zeros((2, arrays.LARGE), np.float32)
+    given = {"zeros": zeros, "large": np.array([1e6, -2.5], np.float32)}
+    found = unpacked(packed(given, int8=True))
+    assert all(np.array_equal(found[name], value) for name, value in given.items())
+
+
+def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "SHARD", 6000)
+    monkeypatch.setattr(arrays, "HEADER", 1000)
+    kept = packed(weights(), int8=False)
+    paths = save_shards(kept, tmp_path)
+    assert len(paths) > 3 and all(path.stat().st_size <= 6000 for path in paths)
+    again = load_model(tmp_path)
+    assert all(np.array_equal(again[name], value) for name, value in unpacked(kept).items())
+    paths[1].unlink()
+    with pytest.raises(ValueError, match="or all shards of a model, found"):
+        load_model(tmp_path)
+
+
+def test_a_file_appears_when_it_is_written(tmp_path):
+    path = tmp_path / "table.csv.gz"
+    with whole(path) as partial:
+        assert partial.name == path.name
+        partial.write_text("new")
+        assert not path.exists()
+    assert path.read_text() == "new"
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("before", [None, "old"])
+def test_what_fails_leaves_the_older_file_or_none(tmp_path, before):
+    path = tmp_path / "table.csv"
+    if before:
+        path.write_text(before)
+    with pytest.raises(KeyError), whole(path) as partial:
+        partial.write_text("half")
+        raise KeyError
+    with pytest.raises(OSError, match="File too large") as error, full_disk(10):
+        write_whole(path, b"longer than ten bytes")
+    assert error.value.filename == str(path)
+    assert (path.read_text() if path.exists() else None) == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name] * bool(before)
+
+
+def test_a_pipe_and_what_a_link_names_are_written_to(tmp_path):
+    path, link, pipe = tmp_path / "table.csv", tmp_path / "link.csv", tmp_path / "pipe"
+    path.write_text("old")
+    link.symlink_to(path)
+    write_whole(link, b"new")
+    assert link.is_symlink() and path.read_text() == "new"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, b"new")
+    assert os.read(reader, 10) == b"new"
+    assert pipe.is_fifo()
+    os.close(reader)

@@ -1,4 +1,4 @@
-"""A network as n-grams: its own probabilities, or those of the text that it writes."""
+"""A network as n-grams, and in both directions."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,8 @@ from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
 from accord.models.inference import next_word
 from accord.models.inference.next_word import NextWord, WordValues
-from accord.models.inference.torch_model import in_torch
+from accord.models.inference.torch_model import Backward, TorchModel, in_torch
+from accord.zoo import conversions
 from accord.zoo.conversions import LONGEST, written_text
 from accord.zoo.ngrams import own_ngrams
 
@@ -78,3 +79,46 @@ def test_a_sentence_that_goes_on_is_ended():
     text = written_text(in_torch(model), 20, seed=1)
     assert set(text.lengths) == {LONGEST + 1}
     assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()
+
+
+FEW = random_sentences(count=12)
+
+
+def test_backwards_turns_the_words_of_each_sentence_and_twice_is_as_it_was():
+    turned = as_lists(FEW.backwards())
+    for sentence, other in zip(as_lists(FEW), turned, strict=True):
+        assert other == [*sentence[:-1][::-1], END]
+    assert (FEW.backwards().backwards().ids == FEW.ids).all()
+
+
+def test_a_backward_model_scores_each_word_at_its_position_by_the_words_after_it():
+    model = TorchModel(network())
+    backward = Backward(model)
+    scored, turned = backward.score(FEW), model.score(FEW.backwards())
+    for start, length in zip(FEW.starts, FEW.lengths, strict=True):
+        words = slice(start, start + length - 1)
+        assert (scored[words] == turned[words][::-1]).all()
+        assert scored[start + length - 1] == turned[start + length - 1]
+    beside = backward.score_alternatives(FEW, [3])
+    every = backward.log_distributions(FEW)
+    rows = np.arange(len(FEW.ids))
+    assert beside[:, 0] == pytest.approx(every[rows, FEW.ids], abs=1e-5)
+    assert beside[:, 1] == pytest.approx(every[:, 3], abs=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [1, 20, 512])
+def test_both_directions_are_multiplied_and_divided_by_the_prior(at_once, monkeypatch):
+    monkeypatch.setattr(conversions, "AT_ONCE", at_once)
+    forward, other = network(), network()
+    for weight in other.parameters():
+        weight.data.normal_(std=0.5)
+    forward, backward = TorchModel(forward), Backward(TorchModel(other))
+    prior = np.arange(1.0, WORDS + 1)
+    prior[4] = 0  # impossible
+    found = conversions.pseudo_log_likelihood(forward, backward, FEW, prior)
+    ahead, behind = (np.exp(m.log_distributions(FEW)) for m in (forward, backward))
+    with np.errstate(divide="ignore"):
+        both = (ahead * behind) * np.where(prior > 0, prior.sum() / prior, 0)
+        p = both / both.sum(axis=1, keepdims=True)
+        expected = np.log(p[np.arange(len(FEW.ids)), FEW.ids])
+    assert found == pytest.approx(expected, rel=1e-6)
