@@ -24,7 +24,7 @@ from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.texts import CONTEXT, Context, SplitTexts, split_texts
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID
-from accord.pipeline.data.user_tables import read_table
+from accord.pipeline.base.tables import read_table
 
 FREQUENCIES = "Lexique 3.83 and, for words that it lacks, the training text"
 

@@ -1,7 +1,8 @@
-"""Tables on a terminal, in Markdown, on HTML pages and as files; seeds as mean ± spread."""
+"""Tables printed, on pages and as files; users' own tables; seeds as mean ± spread."""
 
 import re
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,12 +13,15 @@ from statistics import fmean, stdev
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from accord.corpora.text import CorpusError, kind, lines, table_rows
 from accord.errors import AccordError
 from accord.models.common.files import whole
-from accord.pipeline.base.messages import echo, printable
+from accord.pipeline.base.messages import counted, echo, printable, say
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    Write = Callable[[pd.DataFrame], Any]
 
 NUMBER = re.compile(r"[-+−±]?\d")  # perhaps with a unit, a spread or a share after it
 NO_TEXT = re.compile(r"[-+−±]?\d|$|[-–—]$|nan$|None$|inf$|<NA>$")
@@ -27,15 +31,10 @@ def markdown(table: "pd.DataFrame") -> str:
     """Return a Markdown table whose columns line up: text on the left, numbers right."""
     cells, rights = _cells(table), _numbers(table)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, rights, strict=True)
-        ]
-        for row in cells
-    ]
+    styles = [f"{'>' if right else '<'}{w}" for w, right in zip(widths, rights, strict=True)]
+    head, *rows = ([*map(format, row, styles)] for row in cells)
     rule = ["-" * (w - 1) + ":" if r else "-" * w for w, r in zip(widths, rights, strict=True)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
 
 
 def print_table(table: "pd.DataFrame") -> None:
@@ -67,13 +66,11 @@ def _draw(cells: Sequence[Sequence[str]], rights: Sequence[bool]) -> None:
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     head, *rows = cells
-    for name, right in zip(head, rights, strict=True):
-        drawn.add_column(
-            Text(printable(name)), justify="right" if right else "left", overflow="fold"
-        )
+    for name, is_right in zip(head, rights, strict=True):
+        side = "right" if is_right else "left"
+        drawn.add_column(Text(printable(name)), justify=side, overflow="fold")
     for row in rows:
-        # As Text, brackets in a cell are no markup.
-        drawn.add_row(*(Text(printable(cell)) for cell in row))
+        drawn.add_row(*(Text(printable(cell)) for cell in row))  # brackets are no markup
     Console().print(drawn)
 
 
@@ -113,6 +110,7 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed
 PARQUET, EXCEL = ".parquet", ".xlsx"
 LOGICAL = {True: "TRUE", False: "FALSE"}
 TABLES = (".csv", ".tsv", PARQUET, EXCEL)  # endings of files that `write_table` writes
+BRING_EXCEL = "`pip install 'accord-lm[excel]'` brings what"
 EXCEL_ROWS = 1_048_576  # that a sheet of Excel holds, the header included
 
 
@@ -126,9 +124,7 @@ def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) ->
 
 
 @contextmanager
-def table_writer(
-    path: Path, spreadsheet: bool = False
-) -> "Iterator[Callable[[pd.DataFrame], None]]":
+def table_writer(path: Path, spreadsheet: bool = False) -> "Iterator[Write]":
     """Yield a function that writes the next rows; the file appears once all are written.
 
     A CSV, TSV or Parquet is written piece by piece. A sheet of Excel is kept until its end.
@@ -141,14 +137,12 @@ def table_writer(
         else:
             separator = "\t" if path.suffix == ".tsv" else ","
             with partial.open("w", encoding="utf-8", newline="") as file:
-
-                def write(table: "pd.DataFrame") -> None:
-                    file.write(csv(table, separator, spreadsheet, header=not file.tell()))
-
-                yield write
+                yield lambda table: file.write(
+                    csv(table, separator, spreadsheet, header=not file.tell())
+                )
 
 
-def _parquet_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
+def _parquet_writer(path: Path) -> "Iterator[Write]":
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -164,7 +158,7 @@ def _parquet_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
         yield write
 
 
-def _excel_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
+def _excel_writer(path: Path) -> "Iterator[Write]":
     import pandas as pd
 
     pieces: list[pd.DataFrame] = []
@@ -177,9 +171,111 @@ def _excel_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
     try:
         table.to_excel(path, index=False)
     except ImportError:
+        raise AccordError(f"{EXCEL}: {BRING_EXCEL} writes it") from None
+
+
+# Users' own tables: a text is a table of its lines.
+
+NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
+AS_UTF8 = "save it as UTF-8 (in Excel: CSV UTF-8)"
+SEPARATORS = "\t;,"
+# Encodings of older programs: on Windows a superset of Latin-1, on a Mac Mac Roman.
+WINDOWS, MAC = "cp1252", "mac_roman"
+OLD_ENCODINGS = {WINDOWS: "Windows-1252 (Latin-1)", MAC: "Mac Roman"}
+FRENCH_SIGNS = frozenset("àâçèéêëîïôùûœÀÇÉ’«»…–—")
+
+
+def read_table(path: Path, column: str) -> "pd.DataFrame":
+    """Read the table of a file, its columns as they are written."""
+    if kind(path) in NO_TEXTS:
+        raise AccordError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
+    if kind(path) in (PARQUET, EXCEL):
+        return _read_binary(path)
+    import pandas as pd
+
+    encoding = _encoding(path)
+    if "\r" in next(lines(path, encoding), "").rstrip("\r\n"):  # all would be one line
         raise AccordError(
-            f"{EXCEL}: `pip install 'accord-lm[excel]'` brings what writes it"
-        ) from None
+            f"{path}: expected lines that end in a line feed, found carriage returns alone; "
+            f"{AS_UTF8}"
+        )
+    if kind(path) not in TABLES:
+        text = (line.removeprefix("\ufeff").strip() for line in lines(path, encoding))
+        numbered = [(number, line) for number, line in enumerate(text, start=1) if line]
+        return pd.DataFrame(numbered, columns=["line", column])
+    rows = list(table_rows(path, SEPARATORS, encoding))
+    if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
+        raise AccordError("\n".join(faults))
+    if not rows:
+        raise AccordError(f"{path}: expected a table with a header and rows, found none")
+    if empty := _empty_lines(rows):
+        say(
+            f"{path}: {counted(len(empty), 'empty line')} left out, and rows are counted without: "
+            f"line {', '.join(map(str, empty)):.200}"
+        )
+    return pd.DataFrame([row for _, row in rows])
+
+
+def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
+    """Return the empty lines between rows; a row may take several lines."""
+    empty, last = [], rows[0][0]
+    for line, row in rows[1:]:
+        first = line - sum(cell.count("\n") for cell in row.values())
+        empty += range(last + 1, first)
+        last = line
+    return empty
+
+
+def _encoding(path: Path) -> str:
+    """Return UTF-8, or the older encoding in which a file has the most French signs.
+
+    Every byte is a character in Mac Roman, so a file without such signs is not read as that.
+    """
+    with path.open("rb") as file:
+        start = file.read(2)
+    if start in (BOM_UTF16_LE, BOM_UTF16_BE):
+        raise AccordError(f"{path}: expected UTF-8, found UTF-16; {AS_UTF8}")
+    try:
+        for _ in lines(path):
+            pass
+    except CorpusError as fault:
+        signs = {encoding: _french_signs(path, encoding) for encoding in OLD_ENCODINGS}
+        encoding = max(signs, key=signs.__getitem__)  # Windows-1252 if both have as many
+        if encoding == MAC and not signs[MAC]:
+            raise fault from None
+        say(f"{path} is not UTF-8: it is read as {OLD_ENCODINGS[encoding]}")
+        return encoding
+    return "utf-8"
+
+
+def _french_signs(path: Path, encoding: str) -> int:
+    """Count the French signs of a file in an encoding; −1 if it cannot be decoded."""
+    try:
+        return sum(sign in FRENCH_SIGNS for line in lines(path, encoding) for sign in line)
+    except CorpusError:
+        return -1
+
+
+def _read_binary(path: Path) -> "pd.DataFrame":
+    """Read a table in Parquet, or the first sheet of a workbook."""
+    import pandas as pd
+
+    from accord.lexicon.index import parquet
+
+    is_excel = kind(path) == EXCEL
+    try:
+        if is_excel:
+            return pd.read_excel(path)
+        table = parquet.read_table(path)
+        table.validate(full=True)
+        return table.to_pandas()
+    except ImportError:
+        raise AccordError(f"{path}: {BRING_EXCEL} reads it") from None
+    except Exception as error:  # which is anything if the file is damaged
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
+        expected = "a workbook of Excel" if is_excel else "a table in Parquet"
+        raise AccordError(f"{path}: expected {expected}; {error}") from None
 
 
 def rounded(table: "pd.DataFrame", columns: Iterable[str]) -> "pd.DataFrame":
@@ -215,10 +311,9 @@ def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str,
                 f"of seeds are averaged; expected another name"
             )
         train = sections["train"]
-        for copy in range(1, seeds + 1 if train.output != "background" else 2):
-            reseeded = replace(train, seed=train.seed + copy - 1)
-            name = model if copy == 1 else f"{model}-seed{copy}"
-            seeded[name] = {**sections, "train": reseeded}
+        for copy in range(1 if train.output == "background" else seeds):
+            name = f"{model}-seed{copy + 1}" if copy else model
+            seeded[name] = {**sections, "train": replace(train, seed=train.seed + copy)}
     return seeded
 
 

@@ -117,7 +117,7 @@ def surprisal(
         without_empty,
     )
     from accord.pipeline.ask.texts import CONTEXT
-    from accord.pipeline.data.user_tables import read_table
+    from accord.pipeline.base.tables import read_table
 
     if cite:
         echo(citation(load_model(run, model), table))

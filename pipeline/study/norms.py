@@ -30,8 +30,8 @@ from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.ask.surprisal import per_million
 from accord.pipeline.ask.texts import tokens
 from accord.pipeline.base.messages import counted, say
+from accord.pipeline.base.tables import read_table
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.model.comparison import paired_bootstrap
 
 FOLDER = "openlexicon"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import accord
 from accord.pipeline.ask.surprisal import surprisal
-from accord.pipeline.data.user_tables import read_table
+from accord.pipeline.base.tables import read_table
 
 ROWS = [
     ("1", "Le chien | du voisin | aboie.", "a b c"),

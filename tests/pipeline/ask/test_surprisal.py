@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.ask.surprisal import MEASURES, surprisal
+from accord.pipeline.base.tables import read_table
 from accord.pipeline.cli.main import app
-from accord.pipeline.data.user_tables import read_table
 
 STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 

@@ -8,9 +8,8 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.ask.surprisal import surprisal_pieces, without_empty
-from accord.pipeline.base.tables import TABLES, table_writer, write_table
+from accord.pipeline.base.tables import TABLES, read_table, table_writer, write_table
 from accord.pipeline.cli.main import app
-from accord.pipeline.data.user_tables import read_table
 
 STIMULI = pd.DataFrame(
     {
