@@ -24,7 +24,6 @@ TESTS = {
     "models/inference/torch_model.py": "data trainer",
     "models/log_linear.py": "log_linear calibration expert",
     "models/spelling/neural.py": "spelling",
-    "models/spelling/ngram.py": "spelling",
     "models/spelling/spelling.py": "spelling",
     "models/calibration.py": "calibration",
     "models/optimisers.py": "trainer",
@@ -101,7 +100,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         (
             "n-grams at a start are counted by company",
-            "np.where(level.at_start, level.counts, different) if number else different",
+            "np.where(level.at_start, c, different) if number else different",
             "different",
         ),
     ],
@@ -170,10 +169,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "        return model",
         ),
     ],
-    "models/spelling/ngram.py": [
-        ("the empty word has mass", "starts)[:, None] - self.not_empty", "starts)[:, None]"),
-    ],
     "models/spelling/spelling.py": [
+        ("the empty word has mass", "starts)[:, None] - self.not_empty", "starts)[:, None]"),
         (
             "digits of a number are free",
             " + np.log(stop) - len(word) * np.log(10)",

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
+from accord.models.common.checks import expect
 from accord.models.data import Sentences
 from accord.models.gpu.kernels import rows_of
 from accord.models.ngrams import (
@@ -76,13 +77,10 @@ class Background(nn.Module):
 
     def check_features(self, features: Features) -> None:
         """Validate that the masses are those of the words and signatures of Φ."""
-        sizes = len(self.of_word), self.signature_count
-        if sizes != (features.vocabulary_size, features.signature_count):
-            raise AccordError(
-                f"background: expected one for {features.vocabulary_size} words in "
-                f"{features.signature_count} signatures, "
-                f"got one for {sizes[0]} words in {sizes[1]}"
-            )
+        sizes = features.vocabulary_size, features.signature_count
+        own = len(self.of_word), self.signature_count
+        text = "{} words in {} signatures".format
+        expect("background", own == sizes, f"one for {text(*sizes)}", f"one for {text(*own)}")
 
 
 def required(context: Tensor | None) -> Tensor:
@@ -114,9 +112,10 @@ class Unigram(Background):
         log_class_mass = log_sums(self.mass, features.signature, features.signature_count)
         log_total = np.logaddexp.reduce(log_class_mass)
         with np.errstate(divide="ignore"):  # log 0 is −inf, as it should be
-            log_mass = np.log(self.mass) - log_total
-        for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
-            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+            log_mass = torch.from_numpy(np.log(self.mass) - log_total)
+        self.register_buffer("log_mass", log_mass, persistent=False)
+        sums = torch.from_numpy(log_class_mass - log_total)
+        self.register_buffer("log_sums", sums, persistent=False)
 
     def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
         return self.log_sums, torch.zeros_like(self.log_sums) if split else None
@@ -278,10 +277,8 @@ class NGramBackground(Background):
         super().__init__(features)
         self.is_plain = history is None
         self.history = history or partial(last_words, reach=ngrams.order - 1)
-        if ngrams.words != features.vocabulary_size:
-            raise AccordError(
-                f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
-            )
+        size = features.vocabulary_size
+        expect("n-grams", ngrams.words == size, f"{size} words, as Φ has", ngrams.words)
         self.ngrams, self.masses = ngrams, masses
         self.folds = len(ngrams.contexts_0) - 1
         signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
@@ -342,11 +339,12 @@ class NGramBackground(Background):
             levels = count_after(text.ids, columns(text), words)
             counts = np.bincount(text.ids, minlength=words)
             masses.append(prior(counts))
-            model = smoothing(levels, _base(counts, masses[-1])).numpy()
+            # The prior mass is that of words that do not occur, or of all if each occurs.
+            unseen = np.where(counts == 0, masses[-1], 0)
+            base = unseen if unseen.any() else masses[-1]
+            model = smoothing(levels, base / base.sum()).numpy()
             if part:
-                left_out = joined(
-                    [part_of.chosen(part_of.parts(folds) == part) for part_of in texts]
-                )
+                left_out = joined([text.chosen(text.parts(folds) == part) for text in texts])
                 model = model.restricted(_rows(columns(left_out), len(left_out.ids), model.order))
             models.append(model)
         ngrams = stacked(models)
@@ -359,13 +357,11 @@ class NGramBackground(Background):
         The first is the root: in training that of the tables which lack the word's own part.
         """
         rows = _rows(self.history(sentences), len(sentences.ids), self.ngrams.order)
-        root = torch.zeros(len(rows), dtype=torch.long)
+        root = np.zeros(len(rows), np.int64)
         if training and self.folds:
-            fold = np.repeat(sentences.parts(self.folds), sentences.lengths)
-            root = torch.from_numpy(fold)
-        device = self.log_unigram.device
-        nodes = self.ngrams.nodes(torch.from_numpy(rows).to(device), root.to(device))
-        return torch.stack(nodes, dim=1).cpu().numpy()
+            root = np.repeat(sentences.parts(self.folds), sentences.lengths)
+        on_device = (torch.from_numpy(a).to(self.log_unigram.device) for a in (rows, root))
+        return torch.stack(self.ngrams.nodes(*on_device), dim=1).cpu().numpy()
 
     def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
         context = required(context)
@@ -412,9 +408,8 @@ class NGramBackground(Background):
         return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
 
     def word_masses(self) -> np.ndarray:
-        if self.masses is not None:
-            return self.masses
-        return self.ngrams.p_0.view(self.folds + 1, -1)[0].cpu().numpy()
+        own = self.ngrams.p_0.view(self.folds + 1, -1)[0].cpu().numpy()
+        return own if self.masses is None else self.masses
 
     @property
     def size(self) -> int:
@@ -450,12 +445,6 @@ def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
     yield from (whole.chosen(fold != part) for part in range(1, folds + 1))
 
 
-def _base(counts: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Divide the prior mass among the words that do not occur, or among all if each occurs."""
-    unseen = np.where(counts == 0, mass, 0)
-    return unseen / unseen.sum() if unseen.any() else mass / mass.sum()
-
-
 class HistoryContext(NamedTuple):
     """The arguments of a history."""
 
@@ -471,11 +460,4 @@ class HistoryContext(NamedTuple):
 
 def words(counted: HistoryContext) -> NGramBackground:
     """The last words."""
-    return NGramBackground.learn(
-        counted.features,
-        counted.texts,
-        counted.order,
-        counted.smoothing,
-        counted.prior,
-        counted.folds,
-    )
+    return NGramBackground.learn(*counted[:6])

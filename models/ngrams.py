@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from accord.errors import AccordError
-from accord.models.common.checks import check_range
+from accord.models.common.checks import check_each, check_range, expect
 from accord.models.data import END, Sentences, preceding
 
 if TYPE_CHECKING:
@@ -85,10 +84,8 @@ def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> l
     for column in columns:
         is_listed = column[positions] != NOTHING
         positions, node = positions[is_listed], node[is_listed]
-        if not len(positions):
-            raise AccordError(
-                f"order: expected a text with contexts of {len(levels)} parts, found none"
-            )
+        expected = f"a text with contexts of {len(levels)} parts"
+        expect("order", len(positions) > 0, expected, "none")
         keys = pack(node, column[positions], words)
         contexts, node = np.unique(keys, return_inverse=True)
         keys, counts = np.unique(pack(node, ids[positions], words), return_counts=True)
@@ -100,23 +97,14 @@ def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> l
 
 def check_text(sentences: Sentences, order: int, words: int) -> None:
     """Validate a text and an order for counting."""
-    if order < 1:
-        raise AccordError(f"order: expected 1 or more, got {order}")
-    if not len(sentences.ids):
-        raise AccordError("sentences: expected text to count, got none")
+    expect("order", order >= 1, "1 or more", order)
+    expect("sentences", len(sentences.ids) > 0, "text to count", "none")
     longest = int(sentences.lengths.max()) + 1
-    if order > longest:
-        raise AccordError(
-            f"order: expected at most {longest}, the longest sentence with its start; got {order}"
-        )
+    expected = f"at most {longest}, the longest sentence with its start"
+    expect("order", order <= longest, expected, order)
     check_range("sentences", "word ids", sentences.ids, 0, words)
     last = sentences.ids[np.cumsum(sentences.lengths) - 1]
-    if (last != END).any():
-        sentence = int(np.argmax(last != END))
-        raise AccordError(
-            f"sentences: expected END, {END}, to close each; sentence {sentence} has "
-            f"{last[sentence]}"
-        )
+    check_each("sentences", last == END, f"END, {END}, to close each", last)
 
 
 Numbers = TypeVar("Numbers", np.ndarray, "Tensor")
@@ -154,14 +142,13 @@ def kneser_ney_tables(levels: Sequence[Level], base: np.ndarray) -> Tables:
     c counts occurrences at the highest order and for n-grams that begin a sentence. For all others
     it counts the different words to the left of the n-gram.
     """
-    counts = [level.counts for level in levels]
-    for number in range(len(levels) - 1):
-        level, longer = levels[number], levels[number + 1]
-        different = np.bincount(longer.shorter, minlength=len(level.keys))
-        counts[number] = np.where(level.at_start, level.counts, different) if number else different
 
     def weights(number: int) -> tuple[np.ndarray, np.ndarray]:
-        level, c = levels[number], counts[number]
+        level = levels[number]
+        c = level.counts
+        if level is not levels[-1]:
+            different = np.bincount(levels[number + 1].shorter, minlength=len(level.keys))
+            c = np.where(level.at_start, c, different) if number else different
         lost = discounts(c)[np.minimum(c, 3)]
         total = np.bincount(level.nodes, c)
         return (c - lost) / total[level.nodes], np.bincount(level.nodes, lost) / total
@@ -176,13 +163,12 @@ def discounts(counts: np.ndarray) -> np.ndarray:
     that is too small for this has KenLM's fallback, half of k.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6)[:5].astype(np.float64)
-    fallback = np.array([0, 0.5, 1, 1.5])
-    if not n[1:].all():
-        return fallback
     k = np.arange(1, 4)
-    estimates = k - (k + 1) * n[1] / (n[1] + 2 * n[2]) * n[2:] / n[1:4]
-    is_valid = ((estimates >= 0) & (estimates <= k)).all()
-    return np.concatenate(([0], estimates)) if is_valid else fallback
+    if n[1:].all():
+        estimates = k - (k + 1) * n[1] / (n[1] + 2 * n[2]) * n[2:] / n[1:4]
+        if ((estimates >= 0) & (estimates <= k)).all():
+            return np.concatenate(([0], estimates))
+    return np.arange(4) / 2
 
 
 def library(array: Any) -> Any:
@@ -275,14 +261,9 @@ class NGramTables(Backoff):
             parent, oldest = np.divmod(table.contexts[is_kept], self.words)
             node, word = np.divmod(table.keys, self.words)
             is_listed = is_kept[node]
-            tables.append(
-                Table(
-                    pack(shorter[parent], oldest, self.words),
-                    pack(number[node[is_listed]], word[is_listed], self.words),
-                    table.p[is_listed],
-                    table.backoff[is_kept],
-                )
-            )
+            contexts = pack(shorter[parent], oldest, self.words)
+            keys = pack(number[node[is_listed]], word[is_listed], self.words)
+            tables.append(Table(contexts, keys, table.p[is_listed], table.backoff[is_kept]))
         return NGramTables(tables, self.words)
 
 
@@ -293,16 +274,12 @@ def discount(counts: np.ndarray) -> float:
 
 
 def checked_mass(masses: ArrayLike, words: int) -> np.ndarray:
-    """Return the masses of words in double precision; an error names a bad entry."""
+    """Return the masses of words in double precision."""
     mass = np.asarray(masses, dtype=np.float64)
-    if mass.shape != (words,):
-        raise AccordError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
-    is_wrong = ~(np.isfinite(mass) & (mass >= 0))
-    if is_wrong.any():
-        index = int(np.argmax(is_wrong))
-        raise AccordError(f"mass: expected finite numbers ≥ 0, got {mass[index]} at index {index}")
-    if not mass.any():
-        raise AccordError(f"mass: expected a positive sum, got {words} zeros")
+    is_one_each = mass.shape == (words,)
+    expect("mass", is_one_each, f"{words} numbers, one per word", f"shape {mass.shape}")
+    check_each("mass", np.isfinite(mass) & (mass >= 0), "finite numbers ≥ 0", mass)
+    expect("mass", bool(mass.any()), "a positive sum", f"{words} zeros")
     return mass
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from accord.errors import AccordError
 from accord.models.common.arrays import load_arrays, save_arrays
-from accord.models.common.checks import check_range
+from accord.models.common.checks import check_each, check_range, expect
 from accord.models.data import in_a_row
 
 SAVED_AS_NAMED = ("indices", "indptr", "signature", "vectors", "vector")  # scipy reads two
@@ -45,25 +45,16 @@ class Features:
     def __post_init__(self):
         if not np.size(self.vectors) and not np.size(self.vector):  # without a dense block
             object.__setattr__(self, "vector", np.zeros(len(self.indptr) - 1, np.int64))
-        for name, kind in (
-            ("indptr", np.int64),
-            ("indices", np.int64),
-            ("values", np.float64),
-            ("signature", np.int64),
-            ("vector", np.int64),
-        ):
-            object.__setattr__(self, name, _vector(getattr(self, name), kind, name))
+        for name in ("indptr", "indices", "signature", "vector"):
+            object.__setattr__(self, name, _vector(getattr(self, name), np.int64, name))
+        object.__setattr__(self, "values", _vector(self.values, np.float64, "values"))
         object.__setattr__(self, "feature_count", int(self.feature_count))
         object.__setattr__(self, "vectors", _matrix(self.vectors, "vectors"))
         _check_rows(self.indptr, self.indices, self.values, self.sparse_count)
-        if len(self.vector) != self.signature_count:
-            raise AccordError(
-                f"vector: expected {self.signature_count} rows, one per signature; "
-                f"got {len(self.vector)}"
-            )
+        rows, count = len(self.vector), self.signature_count
+        expect("vector", rows == count, f"{count} rows, one per signature", rows)
         check_range("vector", "rows of vectors", self.vector, 0, len(self.vectors))
-        if not self.vocabulary_size:
-            raise AccordError("signature: expected at least one word, got none")
+        expect("signature", self.vocabulary_size > 0, "at least one word", "none")
         check_range("signature", "signatures", self.signature, 0, self.signature_count)
 
     @property
@@ -89,11 +80,11 @@ class Features:
     @cached_property
     def is_identity(self) -> bool:
         """Return whether Φ·W is W itself: signature s has the one feature s, with value 1."""
+        count = self.feature_count
         return (
             not self.dimensions
-            and self.signature_count == self.feature_count == len(self.indices)
-            and np.array_equal(self.indptr, np.arange(self.feature_count + 1))
-            and np.array_equal(self.indices, np.arange(self.feature_count))
+            and np.array_equal(self.indptr, np.arange(count + 1))
+            and np.array_equal(self.indices, np.arange(count))
             and bool((self.values == 1).all())
         )
 
@@ -108,26 +99,20 @@ class Features:
         cls, indptr: ArrayLike, indices: ArrayLike, values: ArrayLike, feature_count: int
     ) -> "Features":
         """Group the sparse rows of words into signatures, numbered by first occurrence."""
-        rows = (
-            _vector(indptr, np.int64, "indptr"),
-            _vector(indices, np.int64, "indices"),
-            _vector(values, np.float64, "values"),
-        )
-        _check_rows(*rows, feature_count)
-        starts, features, numbers = _canonical(*rows)
+        rows = _vector(indptr, np.int64, "indptr"), _vector(indices, np.int64, "indices")
+        numbers = _vector(values, np.float64, "values")
+        _check_rows(*rows, numbers, feature_count)
+        starts, features, numbers = _canonical(*rows, numbers)
 
         # A row's bytes are its key: a dictionary compares them in full, so no two rows collide.
         entries = np.empty(len(features), dtype=[("index", "<i8"), ("value", "<f8")])
         entries["index"], entries["value"] = features, numbers
         raw, bounds = entries.tobytes(), (starts * entries.itemsize).tolist()
         number: dict[bytes, int] = {}
-        signature = np.fromiter(
-            (number.setdefault(raw[start:end], len(number)) for start, end in pairwise(bounds)),
-            dtype=np.int64,
-            count=len(starts) - 1,
-        )
+        keys = (raw[start:end] for start, end in pairwise(bounds))
+        signature = np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
         distinct = np.frombuffer(b"".join(number), dtype=entries.dtype)
-        lengths = np.fromiter(map(len, number), np.int64, len(number)) // entries.itemsize
+        lengths = np.array([len(row) for row in number], np.int64) // entries.itemsize
         return cls(_ends(lengths), distinct["index"], distinct["value"], signature, feature_count)
 
     @classmethod
@@ -175,10 +160,8 @@ class Features:
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
         """Return the group of each signature from those of its words, which must agree."""
-        if len(group) != self.vocabulary_size:
-            raise AccordError(
-                f"{name}: expected {self.vocabulary_size} numbers, one per word; got {len(group)}"
-            )
+        words = self.vocabulary_size
+        expect(name, len(group) == words, f"{words} numbers, one per word", len(group))
         of_signature = np.zeros(self.signature_count, np.int64)
         of_signature[self.signature] = group
         differs = group != of_signature[self.signature]
@@ -208,17 +191,11 @@ class Features:
         names = ("format", "shape", "data", *SAVED_AS_NAMED)
         arrays = load_arrays(Path(path), names)
         shape, vectors = _vector(arrays["shape"], np.int64, "shape"), arrays["vectors"]
-        rows = np.size(arrays["indptr"]) - 1
-        if (
-            arrays["format"] != b"csr"
-            or shape.tolist()[:1] != [rows]
-            or len(shape) != 2
-            or vectors.ndim != 2
-        ):
+        is_csr = arrays["format"] == b"csr" and len(shape) == vectors.ndim == 2
+        if not is_csr or shape[0] != np.size(arrays["indptr"]) - 1:
             raise AccordError(f"{path}: expected Φ in the format csr, a row a signature")
         kept = {name: arrays[name] for name in SAVED_AS_NAMED}
-        feature_count = int(shape[1]) + vectors.shape[1]
-        return cls(values=arrays["data"], feature_count=feature_count, **kept)
+        return cls(values=arrays["data"], feature_count=int(shape[1]) + vectors.shape[1], **kept)
 
 
 def _canonical(
@@ -256,39 +233,29 @@ def _ends(lengths: np.ndarray) -> np.ndarray:
 
 def _vector(values: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
     array = np.asarray(values)
-    if array.ndim != 1:
-        raise AccordError(f"{name}: expected one dimension, got the shape {array.shape}")
-    if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
-        raise AccordError(f"{name}: expected whole numbers, got {array.dtype}")
+    expect(name, array.ndim == 1, "one dimension", f"the shape {array.shape}")
+    is_whole = kind is not np.int64 or not array.size or np.issubdtype(array.dtype, np.integer)
+    expect(name, is_whole, "whole numbers", array.dtype)
     return np.ascontiguousarray(array, dtype=kind)
 
 
 def _matrix(values: ArrayLike, name: str) -> np.ndarray:
     array = np.asarray(values)
-    if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
-        raise AccordError(
-            f"{name}: expected a matrix of numbers, got {array.dtype} of the shape {array.shape}"
-        )
-    if not np.isfinite(array).all():
-        index = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
-        raise AccordError(f"{name}: expected finite numbers, got {array[index]} at index {index}")
+    is_matrix = array.ndim == 2 and np.issubdtype(array.dtype, np.floating)
+    expect(name, is_matrix, "a matrix of numbers", f"{array.dtype} of the shape {array.shape}")
+    check_each(name, np.isfinite(array), "finite numbers", array)
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def _check_rows(
     indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, feature_count: int
 ) -> None:
-    if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
-        ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
-        raise AccordError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
-    if (np.diff(indptr) < 0).any():
-        index = int(np.argmax(np.diff(indptr) < 0))
-        raise AccordError(f"indptr: expected to rise, falls after index {index}")
-    if len(values) != len(indices):
-        raise AccordError(
-            f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
-        )
+    count = len(indices)
+    ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
+    expect("indptr", ends == [0, count], f"to run from 0 to {count}", ends)
+    falls = np.diff(indptr) < 0
+    if falls.any():
+        raise AccordError(f"indptr: expected to rise, falls after index {np.argmax(falls)}")
+    expect("values", len(values) == count, f"{count} numbers as in indices", len(values))
     check_range("indices", "features", indices, 0, feature_count)
-    if not np.isfinite(values).all():
-        index = int(np.argmin(np.isfinite(values)))
-        raise AccordError(f"values: expected finite numbers, got {values[index]} at index {index}")
+    check_each("values", np.isfinite(values), "finite numbers", values)

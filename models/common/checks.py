@@ -29,6 +29,20 @@ def nearest(name: str, valid: Iterable[str], most: int = 40) -> str:
     return f"; there are {', '.join(names[:most])}{' and more' if len(names) > most else ''}"
 
 
+def check_each(
+    name: str,
+    is_sound: "np.ndarray",
+    expected: str,
+    numbers: "np.ndarray",
+    error: type[Exception] = AccordError,
+) -> None:
+    """Reject an array with an invalid value; the error names the first one and its index."""
+    if not is_sound.all():
+        at = tuple(int(positions[0]) for positions in (~is_sound).nonzero())
+        index = at if len(at) > 1 else at[0]
+        raise error(f"{name}: expected {expected}, got {numbers[at]} at index {index}")
+
+
 def check_range(
     name: str,
     kind: str,
@@ -38,13 +52,8 @@ def check_range(
     error: type[Exception] = AccordError,
 ) -> None:
     """Reject ids of a `kind` that are out of range."""
-    wrong = (numbers < least) | (numbers >= limit)
-    if wrong.any():
-        at = tuple(int(positions[0]) for positions in wrong.nonzero())
-        raise error(
-            f"{name}: expected {kind} from {least} to under {limit}; "
-            f"got {numbers[at]} at index {at if len(at) > 1 else at[0]}"
-        )
+    is_sound = (numbers >= least) & (numbers < limit)
+    check_each(name, is_sound, f"{kind} from {least} to under {limit}", numbers, error)
 
 
 def check_words(name: str, words: "Tensor", limit: int, least: int = 0) -> None:

@@ -16,8 +16,7 @@ from accord.errors import AccordError, NumericalError
 from accord.models.constraints import DIGITS, OTHER, letters
 from accord.models.data import END
 from accord.models.ngrams import NGramTables
-from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import STOP
+from accord.models.spelling.spelling import STOP, NGramSpelling
 
 ENOUGH = 1e-14  # rounds go on until no mass moves by more
 ROUNDS = 100_000

@@ -132,13 +132,9 @@ class NeuralSpelling(Spelling):
             with safe_open(path, "pt") as file:
                 about = json.loads(file.metadata()["about"])
             letters, length = list(map(str, about["letters"])), float(about["length"])
-            shares = tensors.pop("numbers").double().numpy()
-            sound = ((shares >= 0) & (shares < 1)).all() and length >= 1
-            if not sound or shares.ndim != 1 or not len(shares):
-                raise AccordError("expected a share of numbers for each class, and their length")
+            model = cls(Alphabet(letters), tensors.pop("numbers").double().numpy(), length)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise AccordError(f"{path} cannot be loaded: {error}") from None
-        model = cls(Alphabet(letters), shares, length)
         load_weights(model.network, tensors, f"{path}: ")
         return model
 

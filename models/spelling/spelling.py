@@ -14,21 +14,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 import numpy as np
 
 from accord.errors import AccordError
-from accord.models.common.arrays import load_array, load_arrays
-from accord.models.common.checks import check_finite
+from accord.models.common.arrays import load_array, load_arrays, narrow, save_arrays
+from accord.models.common.checks import check_finite, check_range, expect
 from accord.models.common.files import load_json
 from accord.models.data import END, Model, Sentences, in_a_row
 from accord.models.inference.interface import InferenceModel
+from accord.models.ngrams import Level, NGramTables, count, discount, find, kneser_ney_tables
 
 BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package
 COUNTS = "subwords.count.npy"  # how often training has each subword
+SUBWORDS = "{}.subwords.npz"  # the subwords of the forms of a split or suite
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,39 +43,36 @@ class Subwords:
     subwords: np.ndarray
     starts: np.ndarray
 
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.starts)
+
     def spell(self, text: Sentences) -> Sentences:
         """Return the sentences in subwords."""
-        lengths = self._lengths(text)
+        lengths = self.lengths[text.ids]
         positions = in_a_row(self.starts[:-1][text.ids], lengths)
         of_sentences = np.add.reduceat(lengths, text.starts)
         return text._replace(ids=self.subwords[positions], lengths=of_sentences)
 
     def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
         """Return for each word the sum of its subwords' values."""
-        lengths = self._lengths(text)
+        lengths = self.lengths[text.ids]
         return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
     def count(self, text: Sentences, subwords: int) -> np.ndarray:
         """Count each subword in a text."""
-        lengths = np.diff(self.starts)
-        uses = np.bincount(text.ids % len(lengths), minlength=len(lengths))  # END is at −1
-        return np.bincount(self.subwords, np.repeat(uses, lengths), minlength=subwords)
-
-    def _lengths(self, text: Sentences) -> np.ndarray:
-        return np.diff(self.starts)[text.ids]
+        forms = len(self.lengths)
+        uses = np.bincount(text.ids % forms, minlength=forms)  # END is at −1
+        return np.bincount(self.subwords, np.repeat(uses, self.lengths), minlength=subwords)
 
     def save(self, folder: Path, name: str) -> None:
-        np.savez_compressed(_path(folder, name), subwords=self.subwords, starts=self.starts)
+        np.savez_compressed(folder / SUBWORDS.format(name), **vars(self))
 
 
 def load_subwords(folder: Path, name: str) -> Subwords | None:
     """Read the subwords of the forms of a split or suite, if there are any."""
-    path = _path(folder, name)
+    path = folder / SUBWORDS.format(name)
     return Subwords(**load_arrays(path, ("subwords", "starts"))) if path.exists() else None
-
-
-def _path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.subwords.npz"
 
 
 def count_subwords(folder: Path) -> int | None:
@@ -136,7 +134,8 @@ class Alphabet:
 
     @classmethod
     def of_words(cls, words: Sequence[str]) -> "Alphabet":
-        counts = Counter(letter for word in words for letter in DIGITS.sub(_zeros, word))
+        zeros = (DIGITS.sub(lambda digits: DIGIT * len(digits[0]), word) for word in words)
+        counts = Counter(letter for word in zeros for letter in word)
         return cls(sorted(letter for letter, count in counts.items() if count >= FEWEST))
 
     def __len__(self) -> int:
@@ -176,14 +175,21 @@ class Alphabet:
                 return letter
 
 
+NGRAM, NEURAL = "spelling.npz", "spelling.safetensors"  # files of spelling models
+
+
 class Spelling:
     """The base of both spelling models; each has its own `sequences` and `draw_symbols`."""
 
     file: str  # that holds it in a folder
 
     def __init__(self, alphabet: Alphabet, numbers: np.ndarray, length: float):
+        shares = np.asarray(numbers, np.float64)
+        are_shares = shares.ndim == 1 and len(shares) and ((shares >= 0) & (shares < 1)).all()
+        if not are_shares or not 1 <= length < np.inf:
+            raise AccordError("expected a share of numbers for each class, and their mean length")
         self.alphabet = alphabet
-        self.numbers = np.asarray(numbers)  # ν of each class
+        self.numbers = shares  # ν of each class
         self.length = length  # the mean of a number, 1 / (1 − q)
 
     @property
@@ -221,7 +227,7 @@ class Spelling:
         return words.tolist()
 
     def save(self, path: Path) -> None:
-        """Write a file from which `open_vocabulary.load_spelling` makes the same model again."""
+        """Write a file from which `load_spelling` makes the same model again."""
         raise NotImplementedError
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
@@ -231,10 +237,6 @@ class Spelling:
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
         """Draw the symbols of a word of each class, without the STOP after them."""
         raise NotImplementedError
-
-
-def _zeros(digits: re.Match) -> str:
-    return DIGIT * len(digits[0])
 
 
 def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[np.ndarray, float]:
@@ -257,12 +259,255 @@ def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
     )
 
 
+ARRAYS = (  # of a file
+    *("alphabet", "shares", "length", "level_contexts", "level_keys"),
+    *("contexts", "keys", "counts", "children", "entries", "begun"),
+)
+
+
+class Prefixes:
+    """n_s(hc): how many words of class s begin with h and go on with c.
+
+    Beginnings are the nodes of a tree: 0 is the empty one, and a longer one is known by the node of
+    the same without its last symbol, and that symbol.
+    """
+
+    def __init__(
+        self,
+        children: np.ndarray,
+        entries: np.ndarray,
+        counts: np.ndarray,
+        symbols: int,
+        classes: int,
+    ):
+        """`children`: (node, symbol) of the nodes from 1 on; `entries`: (node, class, symbol)."""
+        self.children, self.entries, self.counts = children, entries, counts
+        self.symbols, self.classes = symbols, classes
+        groups = entries // symbols  # (node, class)
+        self.starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        self.different = np.diff(self.starts, append=len(entries))
+        self.total = np.add.reduceat(counts, self.starts)
+        node, self.kind = np.divmod(groups[self.starts], classes)
+        self.of_node = np.searchsorted(node, np.arange(len(children) + 2))
+
+    @classmethod
+    def count(
+        cls,
+        words: Sequence[Sequence[int]],
+        kinds: np.ndarray,
+        depth: int,
+        symbols: int,
+        classes: int,
+    ) -> "Prefixes":
+        """Count the first `depth` symbols of each word."""
+        lengths = np.array([min(len(word), depth) for word in words])
+        letters = np.array([symbol for word in words for symbol in word[:depth]], np.int64)
+        starts, kinds = np.cumsum(lengths) - lengths, np.asarray(kinds, np.int64)
+        node, word, first = np.zeros(len(words), np.int64), np.arange(len(words)), 1
+        children, entries = [], []
+        for place in range(depth):
+            continues = lengths[word] > place
+            node, word = node[continues], word[continues]
+            symbol = letters[starts[word] + place]
+            entries.append((node * classes + kinds[word]) * symbols + symbol)
+            continues = lengths[word] > place + 1
+            word = word[continues]
+            keys, node = np.unique(
+                node[continues] * symbols + symbol[continues], return_inverse=True
+            )
+            node, first = node + first, first + len(keys)
+            children.append(keys)
+        keys, counts = np.unique(np.concatenate(entries), return_counts=True)
+        return cls(np.concatenate(children), keys, counts, symbols, classes)
+
+    def child(self, node: np.ndarray, symbol: np.ndarray) -> np.ndarray:
+        """Return the node of each beginning with one more symbol, −1 where no word begins so."""
+        place = find(self.children, node, symbol, self.symbols)
+        return np.where(place >= 0, place + 1, -1)
+
+    def followed(self, node: np.ndarray, symbol: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return counts of the beginnings of strings, an entry for each string and class.
+
+        Each entry has the string, the class, how many of its words begin so, how many different
+        symbols followed in these, and how many of them go on with the string's symbol.
+        """
+        sizes = self.of_node[node + 1] - self.of_node[node]
+        group = in_a_row(self.of_node[node], sizes)
+        string, kind = np.repeat(np.arange(len(node)), sizes), self.kind[group]
+        place = find(self.entries, node[string] * self.classes + kind, symbol[string], self.symbols)
+        seen = np.where(place >= 0, self.counts[place], 0)
+        return string, kind, self.total[group], self.different[group], seen
+
+    def counts_after(self, node: int, kind: int) -> np.ndarray | None:
+        """Return the count of each symbol after a beginning in words of a class; None if none."""
+        first = (node * self.classes + kind) * self.symbols
+        start, end = np.searchsorted(self.entries, [first, first + self.symbols])
+        if node < 0 or start == end:
+            return None
+        return np.bincount(self.entries[start:end] - first, self.counts[start:end], self.symbols)
+
+
+class NGramSpelling(Spelling):
+    """letters(u | s) = Π p(c | s, h) over the letters of u, the last one first, and STOP.
+
+        p(c | s, h) = max(n_s(hc) − D, 0) / n_s(h) + D·t_s(h)/n_s(h) · p(c | h)
+
+    h is all that was written so far, n_s(hc) how many words of class s begin with hc in this
+    order, t_s(h) how many letters follow h in them; p(c | h) is the n-gram model of all classes,
+    and stands alone where class s has no word that begins with h or h is as long as the order.
+    """
+
+    file = NGRAM
+
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        shares: np.ndarray,
+        length: float,
+        levels: Sequence[Level],
+        begun: Prefixes,
+    ):
+        super().__init__(alphabet, shares, length)
+        self.levels, self.begun = levels, begun
+        tables = kneser_ney_tables(levels, np.full(len(alphabet), 1 / len(alphabet)))
+        self.ngrams = NGramTables(tables, len(alphabet))
+        self.discount = discount(begun.counts)
+        self.not_empty = np.zeros(self.classes)
+        self.not_empty = np.log1p(-np.exp(self.sequences([[STOP]])[0]))
+
+    @classmethod
+    def learn(
+        cls, words: Sequence[str], classes: Sequence[int], count_classes: int, order: int
+    ) -> "NGramSpelling":
+        alphabet = Alphabet.of_words(words)
+        symbols = [[*alphabet.symbols(word), STOP] for word in words]
+        reach = min(order, max(map(len, symbols)) + 1)
+        return cls(
+            alphabet,
+            *numbers(words, classes, count_classes),
+            count(as_text(symbols), reach, len(alphabet)),
+            Prefixes.count(symbols, np.asarray(classes), reach, len(alphabet), count_classes),
+        )
+
+    def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
+        sentences = as_text(sequences)
+        shared = np.exp(self.ngrams.score(sentences))
+        ends = np.cumsum(sentences.lengths)
+        starts = ends - sentences.lengths
+        result = np.add.reduceat(np.log(shared), starts)[:, None] - self.not_empty
+        rows, node = np.arange(len(sequences)), np.zeros(len(sequences), np.int64)
+        for place in range(int(sentences.lengths.max())):
+            continues = (node >= 0) & (sentences.lengths[rows] > place)
+            rows, node = rows[continues], node[continues]
+            if not len(rows):
+                break
+            symbol, p = (of_symbols[starts[rows] + place] for of_symbols in (sentences.ids, shared))
+            string, kind, total, different, seen = self.begun.followed(node, symbol)
+            p = p[string]
+            result[rows[string], kind] += np.log(self.of_class(seen, total, different, p) / p)
+            node = self.begun.child(node, symbol)
+        return result
+
+    def of_class(self, seen, total, different, shared):
+        """Return p(c | s, h) of letters, from their counts after h and from p(c | h)."""
+        counted = np.maximum(seen - self.discount, 0) / total
+        return counted + self.discount * different / total * shared
+
+    def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
+        drawn: list[list[int]] = [[] for _ in classes]
+        reach = self.ngrams.order - 1
+        context = np.full((len(classes), reach), -1)
+        context[:, -1:] = STOP  # a word's start, as a sentence's
+        writing, begun = np.arange(len(classes)), np.zeros(len(classes), np.int64)
+        while len(writing):
+            shared = self.ngrams.distributions(self.ngrams.nodes(context[writing]))
+            for row, p in zip(writing, shared, strict=True):
+                seen = self.begun.counts_after(begun[row], classes[row])
+                if seen is not None:
+                    p = self.of_class(seen, seen.sum(), np.count_nonzero(seen), p)
+                if not drawn[row]:
+                    p[STOP] = 0
+                drawn[row].append(int(generator.choice(len(p), p=p / p.sum())))
+            last = np.array([drawn[row][-1] for row in writing])
+            context[writing] = np.column_stack([context[writing][:, 1:], last])
+            begun[writing] = self.begun.child(begun[writing], last)
+            writing = writing[last != STOP]
+        return [symbols[:-1] for symbols in drawn]
+
+    def save(self, path: Path) -> None:
+        """Write the counts: rising numbers as their differences, packed."""
+        levels, begun = self.levels, self.begun
+        arrays = {
+            "alphabet": np.frombuffer("".join(self.alphabet.letters).encode(), np.uint8),
+            "shares": self.numbers,
+            "length": np.array(self.length),
+            "level_contexts": np.array([len(level.contexts) for level in levels]),
+            "level_keys": np.array([len(level.keys) for level in levels]),
+            "contexts": _differences([level.contexts for level in levels]),
+            "keys": _differences([level.keys for level in levels]),
+            "counts": narrow(np.concatenate([level.counts for level in levels])),
+            "children": _differences([begun.children]),
+            "entries": _differences([begun.entries]),
+            "begun": narrow(begun.counts),
+        }
+        save_arrays(path, arrays, packed=True)
+
+    @classmethod
+    def load(cls, path: Path) -> "NGramSpelling":
+        """Read a file of `save`, checking every count."""
+        arrays = load_arrays(path, ARRAYS)
+        try:
+            return _from_arrays(arrays)
+        except (ValueError, TypeError, IndexError, UnicodeError) as error:
+            raise AccordError(f"{path}: {error}") from None
+
+
+def _differences(rising: list[np.ndarray]) -> np.ndarray:
+    """Return rising numbers as differences from the number before."""
+    return narrow(np.concatenate([np.diff(numbers, prepend=0) for numbers in rising]))
+
+
+def _from_arrays(arrays: dict[str, np.ndarray]) -> NGramSpelling:
+    alphabet = Alphabet(list(arrays["alphabet"].tobytes().decode()))
+    symbols, shares = len(alphabet), arrays["shares"]
+    sizes = {"contexts": "level_contexts", "keys": "level_keys", "counts": "level_keys"}
+    parts = [np.split(arrays[name], np.cumsum(arrays[size])[:-1]) for name, size in sizes.items()]
+    levels: list[Level] = []
+    for contexts, keys, counts in zip(*parts, strict=True):
+        contexts, keys = (np.cumsum(steps, dtype=np.int64) for steps in (contexts, keys))
+        levels.append(_level(contexts, keys, counts.astype(np.int64), symbols, levels))
+    children, entries = (np.cumsum(arrays[n], dtype=np.int64) for n in ("children", "entries"))
+    counts = arrays["begun"].astype(np.int64)
+    check_range("children", "nodes", children // symbols, 0, len(children) + 1)
+    check_range("entries", "nodes", entries // symbols // len(shares), 0, len(children) + 1)
+    _check_counts("begun", counts, entries, 1)
+    begun = Prefixes(children, entries, counts, symbols, len(shares))
+    return NGramSpelling(alphabet, shares, float(arrays["length"]), levels, begun)
+
+
+def _check_counts(name: str, counts: np.ndarray, keys: np.ndarray, least: int) -> None:
+    are_counts = len(counts) == len(keys) > 0 and counts.min() >= least
+    expect(name, are_counts, f"{len(keys):,} counts from {least} on", "others")
+
+
+def _level(
+    contexts: np.ndarray, keys: np.ndarray, counts: np.ndarray, symbols: int, below: list[Level]
+) -> Level:
+    """Return the level above the levels `below`."""
+    _check_counts("counts", counts, keys, 1 if below else 0)
+    check_range("keys", "contexts", keys // symbols, 0, len(contexts))
+    if not below:
+        are_all = np.array_equal(keys, np.arange(symbols))
+        expect("keys", are_all, f"all of the {symbols} symbols after nothing", "others")
+        return Level(contexts, keys, counts, np.zeros(0, np.int64), symbols)
+    check_range("contexts", "contexts", contexts // symbols, 0, len(below[-1].contexts))
+    wanted = contexts[keys // symbols] // symbols * symbols + keys % symbols
+    shorter = np.searchsorted(below[-1].keys, wanted)
+    check_range("keys", "n-grams", shorter, 0, len(below[-1].keys))
+    return Level(contexts, keys, counts, shorter, symbols)
+
+
 WORDS_AT_ONCE = 1 << 15  # whose spellings are held together
-NGRAM, NEURAL = "spelling.npz", "spelling.safetensors"
-KINDS = {  # by the file that holds it
-    NEURAL: "accord.models.spelling.neural:NeuralSpelling",
-    NGRAM: "accord.models.spelling.ngram:NGramSpelling",
-}
 
 
 class WrittenText(NamedTuple):
@@ -285,25 +530,23 @@ def open_score(
     """
     classes = range(unknown, unknown + spelling.classes)
     log_p = model.score_alternatives(sentences, classes)
-    is_unknown, of_form = np.isin(sentences.ids, classes), _spelled_forms(spelling, text)
-    parts = range(0, len(log_p), WORDS_AT_ONCE)
-    for part in (slice(start, start + WORDS_AT_ONCE) for start in parts):
+    is_unknown, of_form = np.isin(sentences.ids, classes), spelled_forms(spelling, text)
+    for first in range(0, len(log_p), WORDS_AT_ONCE):
+        part = slice(first, first + WORDS_AT_ONCE)
         spelled = of_form[text.positions[part]]
         log_p[part, 0] = with_spelling(log_p[part], spelled, is_unknown[part])
     return log_p[:, 0].copy()
 
 
+def spelled_forms(spelling: Spelling, text: WrittenText) -> np.ndarray:
+    """Return log spell(u | s) of every form and class, and last −inf of the sentence end."""
+    of_forms = spelling.log_prob(text.forms) if text.forms else np.zeros((0, spelling.classes))
+    return np.pad(of_forms, ((0, 1), (0, 0)), constant_values=-np.inf)
+
+
 def spelled_text(spelling: Spelling, text: WrittenText) -> np.ndarray:
     """Return log spell(u | s) of every word and class (N × S); −inf of sentence ends."""
-    return _spelled_forms(spelling, text)[text.positions]
-
-
-def _spelled_forms(spelling: Spelling, text: WrittenText) -> np.ndarray:
-    """Return log spell(u | s) of every form, and last of the sentence end."""
-    of_form = np.full((len(text.forms) + 1, spelling.classes), -np.inf)
-    if text.forms:
-        of_form[:-1] = spelling.log_prob(text.forms)
-    return of_form
+    return spelled_forms(spelling, text)[text.positions]
 
 
 def score_text(
@@ -343,7 +586,8 @@ def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray
 
 def load_spelling(folder: Path) -> Spelling | None:
     """Return the spelling model of a folder; None for a closed vocabulary."""
-    for file, kind in KINDS.items():
-        if (folder / file).exists():
-            return resolve_name(kind).load(folder / file)
-    return None
+    if (folder / NEURAL).exists():
+        from accord.models.spelling.neural import NeuralSpelling  # needs torch
+
+        return NeuralSpelling.load(folder / NEURAL)
+    return NGramSpelling.load(folder / NGRAM) if (folder / NGRAM).exists() else None

@@ -14,8 +14,7 @@ from accord.models.ngrams import discounted, groups_of
 from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
-from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import Spelling
+from accord.models.spelling.spelling import NGramSpelling, Spelling
 from accord.pipeline.base.artefact import Inputs, hash_of_file
 from accord.pipeline.base.names import (
     PRETRAINING,

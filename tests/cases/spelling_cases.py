@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord.models.spelling.neural import NeuralSpelling
-from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import Spelling
+from accord.models.spelling.spelling import NGramSpelling, Spelling
 
 WORDS = ["ba", "bab", "a", "abba", "b", "bbab", "aab", "12", "7", "ab1", "21"]
 CLASSES = [0, 0, 1, 1, 0, 0, 1, 2, 2, 1, 2]

@@ -44,7 +44,7 @@ def test_the_smallest_mass_beside_the_largest_is_kept():
     [
         ([1.0, np.nan, 1.0], "mass: expected finite numbers ≥ 0, got nan at index 1"),
         ([0.0, 0.0, 0.0], "mass: expected a positive sum, got 3 zeros"),
-        ([1.0, 1.0], r"mass: expected 3 numbers, one per word; got shape \(2,\)"),
+        ([1.0, 1.0], r"mass: expected 3 numbers, one per word, got shape \(2,\)"),
     ],
 )
 def test_a_bad_mass_is_refused_by_index(mass, message):

@@ -87,7 +87,7 @@ def test_saving_and_loading_changes_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("indptr", "indices", "values", "feature_count", "message"),
     [
-        ([0, 1], [3], [1.0], 3, "indices: expected features from 0 to under 3; got 3 at index 0"),
+        ([0, 1], [3], [1.0], 3, "indices: expected features from 0 to under 3, got 3 at index 0"),
         ([0, 1], [0], [np.nan], 3, "values: expected finite numbers, got nan at index 0"),
         ([0, 2, 1, 2], [0, 1], [1.0, 1.0], 3, "indptr: expected to rise, falls after index 1"),
         ([0, 2], [1, 1], [1.0, 1.0], 3, "indices: row 0 names feature 1 twice"),

@@ -174,7 +174,7 @@ def test_training_never_forms_a_batch_by_vocabulary_matrix():
 @pytest.mark.parametrize("word", [-1, 60])
 def test_a_word_out_of_range_is_refused(word):
     _, _, layer = unigram_layer()
-    message = f"words: expected word ids from 0 to under 60; got {word} at index 2"
+    message = f"words: expected word ids from 0 to under 60, got {word} at index 2"
     with pytest.raises(IndexError, match=message):
         layer.loss(random_states(3), torch.tensor([0, 59, word]))
 

@@ -95,9 +95,9 @@ def test_models_in_one_set_of_tables_stay_themselves():
 @pytest.mark.parametrize(
     ("ids", "order", "message"),
     [
-        ([1, 2, 0], 5, "order: expected at most 4, the longest sentence with its start; got 5"),
-        ([1, 99, 0], 2, "sentences: expected word ids from 0 to under 9; got 99 at index 1"),
-        ([1, 2, 3], 2, "sentences: expected END, 0, to close each; sentence 0 has 3"),
+        ([1, 2, 0], 5, "order: expected at most 4, the longest sentence with its start, got 5"),
+        ([1, 99, 0], 2, "sentences: expected word ids from 0 to under 9, got 99 at index 1"),
+        ([1, 2, 3], 2, "sentences: expected END, 0, to close each, got 3 at index 0"),
     ],
 )
 def test_bad_text_is_refused_by_place(ids, order, message):

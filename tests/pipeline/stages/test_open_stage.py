@@ -113,7 +113,7 @@ def test_a_class_has_the_analyses_of_its_words_by_their_mean_share(guesses):
 
 
 def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesses):
-    from accord.models.spelling.ngram import NGramSpelling
+    from accord.models.spelling.spelling import NGramSpelling
 
     once, classes = guesses
     ids = classes.ids(once) - UNKNOWN_ID
