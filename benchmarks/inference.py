@@ -13,7 +13,7 @@ import numpy as np
 from accord.corpora.sources import read_words
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, with_others
-from accord.models.inference.next_word import TIE, NextWord, WordValues
+from accord.models.inference.next_word import TIE, NextWord, WordValues, distributions
 from accord.models.spelling.spelling import spelled_text, with_spelling
 from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.names import UNKNOWN_ID
@@ -59,8 +59,8 @@ def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
     readers = [NextWord(model, nothing, unknown) for model in models.values()]
     spelled = spelled_text(scorer.spelling, text)
     most, same, tied = 0.0, 0, 0
-    distributions = (reader.distributions(batch) for reader in readers)
-    for (positions, ours), (_, theirs) in zip(*distributions, strict=True):
+    both_read = (distributions(model, batch) for model in models.values())
+    for (positions, ours), (_, theirs) in zip(*both_read, strict=True):
         words = batch.ids[positions]
         is_unknown = np.isin(words, unknown)
         log_p, unspelled, ranks = [], [], []

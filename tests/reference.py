@@ -13,7 +13,7 @@ from accord.models.common.schema import hints_of
 from accord.models.common.schema import meaning as meaning_of
 from accord.models.train import Epoch
 from accord.pipeline.ask.regions import REGION_MEASURES
-from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES
+from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES, OF_PARTS
 from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
 from accord.pipeline.model.metrics import METRICS
@@ -106,15 +106,17 @@ def columns() -> str:
     """Every column of the tables that commands write, and every file of a run."""
     metrics = {name: part.meaning for name, part in METRICS.parts().items()}
     lines = ["# Columns", "", MADE]
-    lines += _table("`accord surprisal`: one row per word", "column", MEASURES | OF_FEATURES)
+    lines += _table(
+        "`accord surprisal`: one row per word", "column", MEASURES | OF_PARTS | OF_FEATURES
+    )
     lines += [
         "The columns of your own table come first, after `row`, the number of the row in your "
         "file. With `--models` a column `model` is added, with `--expect` a column per value of a "
-        "feature.",
+        "feature, with `--split` the columns `bits_…`, which add up to the surprisal.",
         "",
     ]
     per_region = "`accord surprisal --per region`: one row per region"
-    lines += _table(per_region, "column", REGION_MEASURES | OF_FEATURES)
+    lines += _table(per_region, "column", REGION_MEASURES | OF_PARTS | OF_FEATURES)
     lines += _table("`accord expect`: one row per position", "column", EXPECTATIONS)
     lines += _table("`accord agree --items`: one row per pair", "column", PAIRS)
     lines += _table("`report/scores.csv`: one row per figure", "column", SCORES)

@@ -17,7 +17,6 @@ from accord.models.common.checks import expect
 from accord.models.data import END, Model, Sentences
 from accord.models.inference.generation import Sampling, sample
 from accord.models.inference.interface import InferenceModel, log_sum_exp
-from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import Backward, TorchBackground, TorchModel
 from accord.models.model import LanguageModel
 from accord.models.spelling.spelling import WrittenText, score_text
@@ -151,8 +150,7 @@ def _converted(model: Model, folder: ModelFolder, encoded: Path, how: Conversion
     if how.samples is None:
         text, words = read_text(encoded, "train"), len(folder.words)
         with _shown(len(text.ids)) as advance:
-            network = NextWord(model, WordValues.none(words))
-            return own_ngrams(network, text, order, words, advance)
+            return own_ngrams(model, text, order, words, advance)
     if isinstance(model, TorchBackground):
         raise AccordError("--samples: expected a network to draw from, got a background alone")
     return _counted(_drawn(model, how.samples), folder, order)

@@ -43,7 +43,8 @@ from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import whole, write_whole
 from accord.models.data import END, Sentences, preceding
 from accord.models.gpu.kernels import rows_of
-from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.interface import InferenceModel
+from accord.models.inference.next_word import distributions
 from accord.models.inference.torch_model import TorchModel
 from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel
@@ -579,7 +580,7 @@ def _contexts(ids: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
 
 @torch.no_grad()
 def own_ngrams(
-    model: NextWord,
+    model: InferenceModel,
     text: Sentences,
     order: int,
     words: int,
@@ -597,7 +598,7 @@ def own_ngrams(
     of_signatures = torch.zeros(int(signature.max()) + 1, dtype=torch.float64)
     sums = [torch.zeros(len(level.keys), dtype=torch.float64) for level in levels]
     histories = preceding(text, order - 1, END)
-    for positions, log_p in model.distributions(text):
+    for positions, log_p in distributions(model, text):
         p = torch.from_numpy(np.exp(log_p))
         of_signatures += p.sum(dim=0, dtype=torch.float64)
         for length, keys, nodes in _listed(levels, histories[positions], words):
@@ -827,8 +828,7 @@ def state_automaton(
 ) -> StateAutomaton:
     """Return the automaton of the centres (C × H) that are nearest to some state in the text."""
     used, cluster = np.unique(_nearest(model, text, centres), return_inverse=True)
-    network = NextWord(TorchModel(model), WordValues.none(words))
-    ngrams = _means(network, text, cluster, words, on_words)
+    ngrams = _means(TorchModel(model), text, cluster, words, on_words)
     goes_on = np.flatnonzero(text.ids != END)
     word, next_state = text.ids[goes_on].astype(np.int64), cluster[goes_on + 1]
     after_word = np.zeros(words, np.int64)
@@ -863,7 +863,7 @@ def _nearest(model: LanguageModel, sentences: Sentences, centres: np.ndarray) ->
 
 @torch.inference_mode()
 def _means(
-    model: NextWord,
+    model: InferenceModel,
     text: Sentences,
     clusters: np.ndarray,
     words: int,
@@ -875,7 +875,7 @@ def _means(
     cluster = torch.from_numpy(clusters)
     times = cluster.bincount().double()
     sums = torch.zeros(len(times), int(signature.max()) + 1, dtype=torch.float64)
-    for positions, log_p in model.distributions(text):
+    for positions, log_p in distributions(model, text):
         sums.index_add_(0, cluster[positions], torch.from_numpy(log_p).double().exp_())
         on_words(len(positions))
     of_all = (sums.sum(dim=0) / times.sum())[signature] * share

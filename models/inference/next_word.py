@@ -10,7 +10,7 @@ and the words likelier than a bound are counted in each signature by bisection. 
 changes the shares, as n-grams do, each word is a signature of its own. All of it is exact.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -77,17 +77,25 @@ class NextWord:
         column, self.mean_signature = np.divmod(entries, len(sizes))
         self.starts = np.searchsorted(column, np.arange(values.columns + 1)).tolist()
 
-    def ask(self, sentences: Sentences, spelled: np.ndarray | None = None) -> Expected:
+    def ask(
+        self,
+        sentences: Sentences,
+        spelled: np.ndarray | None = None,
+        observe: Callable[[np.ndarray, np.ndarray], None] | None = None,
+    ) -> Expected:
         """Read the sentences once for all that is expected.
 
         `spelled` is log spell(u | s) of every word and unknown-word class (N × S), if the
-        vocabulary is open. An unknown word ranks by the probability that it has so.
+        vocabulary is open. An unknown word ranks by the probability that it has so. `observe` is
+        called with positions and log p of every signature before them.
         """
         count, columns = len(sentences.ids), len(self.starts) - 1
         expected = Expected(
             np.zeros(count), np.zeros(count), np.zeros(count, int), np.zeros((count, columns))
         )
-        for positions, scored in self.distributions(sentences):
+        for positions, scored in distributions(self.model, sentences):
+            if observe:
+                observe(positions, scored)
             words, log_p = sentences.ids[positions].astype(np.int64), scored.astype(np.float64)
             p, queried = np.exp(log_p), with_others(words, self.unknown)
             of_words = self.log_prob_of(log_p, queried)
@@ -106,15 +114,6 @@ class NextWord:
                 expected.means[positions, column] = means
         return expected
 
-    def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield positions and log p of every signature before them, a few at a time."""
-        size = max(1, AT_ONCE // len(self.within))
-        for read in self.model.states(sentences):
-            for first in range(0, len(read.positions), size):
-                part = slice(first, first + size)
-                log_p = self.model.signature_log_prob(read.h[part], read.context[part])
-                yield read.positions[part], log_p
-
     def log_prob_of(self, log_p: np.ndarray, words: np.ndarray) -> np.ndarray:
         """Return log p of words from that of the signatures, in each context: (N × M)."""
         return np.take_along_axis(log_p, self.signature[words], 1) + self.log_share[words]
@@ -129,3 +128,15 @@ class NextWord:
         level = np.searchsorted(self.levels, least, side="right")
         first = np.searchsorted(self.keys, self.several * (len(self.levels) + 1) + level)
         return alone + (self.ends[self.several] - first).sum(axis=1)
+
+
+def distributions(
+    model: InferenceModel, sentences: Sentences
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield positions and log p of every signature before them, a few at a time."""
+    size = max(1, AT_ONCE // (1 + int(model.signature.max())))
+    for read in model.states(sentences):
+        for first in range(0, len(read.positions), size):
+            part = slice(first, first + size)
+            log_p = model.signature_log_prob(read.h[part], read.context[part])
+            yield read.positions[part], log_p

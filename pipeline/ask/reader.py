@@ -27,9 +27,10 @@ from accord.lexicon.analysis import feature_names
 from accord.models.common.checks import check_finite, nearest
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel
-from accord.models.inference.next_word import Expected, NextWord, WordValues
+from accord.models.inference.next_word import Expected, NextWord, WordValues, distributions
 from accord.models.spelling.spelling import WrittenText, spelled_text
 from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.split import PARTS, Split
 from accord.pipeline.ask.texts import Word, pieces, split_texts, tokens, without_gap
 from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID
 
@@ -52,6 +53,7 @@ class ReadWords:
     nats: np.ndarray  # −log p
     spelled: np.ndarray  # whether the character model spelled it
     expected: Expected | None  # the expectations before each word, if the reader follows them
+    parts: np.ndarray | None  # of `nats`, by PARTS, if the reader splits it: (N × 5)
 
     def by_sentence(self) -> Iterator[slice]:
         """Yield the places of each sentence, its end included."""
@@ -73,11 +75,11 @@ class Reader:
 
     With `features`, perhaps none, it also follows expectations before each word: entropy, rank and
     the probabilities of these features, in the columns `values`. A model of subwords lists
-    no words, so it has only log p.
+    no words, so it has only log p. With `split` it also splits the surprisal of each word.
     """
 
-    def __init__(self, scorer: Scorer, features: Sequence[str] | None = None):
-        self.scorer = scorer
+    def __init__(self, scorer: Scorer, features: Sequence[str] | None = None, split: bool = False):
+        self.scorer, self.split = scorer, Split(scorer) if split else None
         self.values: list[str] = []
         self.next_word: NextWord | None = None
         if features is not None and isinstance(scorer.model, InferenceModel):
@@ -93,6 +95,8 @@ class Reader:
         """Return the same reader by a model that differs in its weights alone."""
         other = copy(self)
         other.scorer = scorer
+        if self.split:
+            other.split = self.split.by(scorer)
         if self.next_word:
             other.next_word = copy(self.next_word)
             other.next_word.model = scorer.model
@@ -139,7 +143,7 @@ class Reader:
         cased = [self.scorer.cased(words) for words in texts]
         self._expect_known(cased, first)
         batch, text = self.scorer.encoded(cased, documents)
-        log_p, spelled, expected = self._scored(batch, text)
+        log_p, spelled, expected, parts = self._scored(batch, text)
         places = [
             place
             for sentence, words in zip(sentences, texts, strict=True)
@@ -155,20 +159,35 @@ class Reader:
             -log_p,
             spelled,
             expected,
+            parts,
         )
 
     def _scored(
         self, batch: Sentences, text: WrittenText
-    ) -> tuple[np.ndarray, np.ndarray, Expected | None]:
-        """Return log p of every word, which words were spelled, and the expectations."""
-        if self.next_word is None:
-            return *self.scorer.score_encoded(batch, text), None
+    ) -> tuple[np.ndarray, np.ndarray, Expected | None, np.ndarray | None]:
+        """Return log p of words, which were spelled, the expectations, and parts of surprisal."""
+        if self.next_word is None and self.split is None:
+            return *self.scorer.score_encoded(batch, text), None, None
         spelling = self.scorer.spelling
         letters = spelling and spelled_text(spelling, text)
-        expected = self.next_word.ask(batch, letters)
-        check_finite("log p", expected.log_p)
-        is_spelled = np.isin(batch.ids, self.next_word.unknown) & (spelling is not None)
-        return expected.log_p, is_spelled, expected
+        terms = np.zeros((len(batch.ids), 1 + len(PARTS)))
+
+        def observe(positions: np.ndarray, log_p: np.ndarray) -> None:
+            if self.split:
+                of_words = None if letters is None else letters[positions]
+                terms[positions] = self.split.terms(log_p, batch.ids[positions], of_words)
+
+        expected = None
+        if self.next_word:
+            expected = self.next_word.ask(batch, letters, observe)
+        else:
+            for positions, log_p in distributions(self.scorer.model, batch):
+                observe(positions, log_p)
+        log_p = expected.log_p if expected else -terms[:, 0]
+        check_finite("log p", log_p)
+        first = UNKNOWN_ID + len(self.scorer.vocabulary.unknown)
+        is_spelled = (batch.ids >= UNKNOWN_ID) & (batch.ids < first) & (spelling is not None)
+        return log_p, is_spelled, expected, terms[:, 1:] if self.split else None
 
     def _expect_known(self, texts: Sequence[Sequence[str]], first: int) -> None:
         """Reject words that a closed vocabulary lacks; name each with its sentence."""

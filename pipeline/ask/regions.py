@@ -24,6 +24,7 @@ import pandas as pd
 
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
+from accord.pipeline.ask.split import OF_PARTS
 from accord.pipeline.ask.texts import CONTEXT
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.model.metrics import wilson
@@ -115,6 +116,8 @@ def by_region(words: pd.DataFrame) -> pd.DataFrame:
     for name in [*kept, *(name for name in words if name.startswith("p_"))]:
         if name in firsts:
             regions[name] = firsts[name]
+    for name in filter(words.columns.__contains__, OF_PARTS):
+        regions[name] = grouped[name].sum()
     regions = regions.reset_index()
     return regions[[*of_stimuli, *(name for name in regions if name not in of_stimuli)]]
 

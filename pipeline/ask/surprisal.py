@@ -21,6 +21,7 @@ from accord.models.common.checks import nearest
 from accord.pipeline.ask.reader import BITS, Reader, ReadWords, by_name, probabilities
 from accord.pipeline.ask.regions import BAR, StimulusRegions, without_bars
 from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.split import OF_PARTS
 from accord.pipeline.ask.texts import CONTEXT, Context, SplitTexts, split_texts
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID
@@ -120,6 +121,7 @@ def surprisal(
     column: str = "sentence",
     regions: str | None = None,
     expect: Sequence[str] = (),
+    split: bool = False,
     context: str | None = None,
     keep_context: bool = False,
     drop_spelled: bool = False,
@@ -130,8 +132,9 @@ def surprisal(
     Its own columns come first, then those of `MEASURES`. `column` names the column of sentences.
     `regions` names a column with names of regions; bars in a sentence mark them. `expect` lists
     features, such as `Number` or `pos=NOUN`: each value becomes a column with its probability
-    before the word. If `models` maps names to models, each model has its own rows. `drop_spelled`
-    leaves out words spelled by the character model; other words keep their place and context.
+    before the word. `split` adds the parts of the surprisal, `OF_PARTS`. If `models` maps names to
+    models, each model has its own rows. `drop_spelled` leaves out words spelled by the character
+    model; other words keep their place and context.
 
     The text of a row may have several sentences. With the `context` "text" a word is conditioned
     on all words before it in its row, with "none" on those of its own sentence. By default a model
@@ -150,6 +153,7 @@ def surprisal(
             column=column,
             regions=regions,
             expect=expect,
+            split=split,
             context=context,
             keep_context=keep_context,
         ),
@@ -165,6 +169,7 @@ def surprisal_pieces(
     column: str = "sentence",
     regions: str | None = None,
     expect: Sequence[str] = (),
+    split: bool = False,
     context: str | None = None,
     keep_context: bool = False,
 ) -> Iterator[pd.DataFrame]:
@@ -176,21 +181,21 @@ def surprisal_pieces(
     if regions is not None and regions not in table:
         raise AccordError(f"expected a column '{regions}' of regions; there are {', '.join(table)}")
     kept = table.drop(columns=regions) if regions else table
-    if taken := [name for name in ("model", "row", *MEASURES) if name in kept]:
+    if taken := [name for name in ("model", "row", *MEASURES, *OF_PARTS) if name in kept]:
         raise AccordError(f"the table has a column '{taken[0]}', as the result has: rename it")
     marked = None
     if regions or any(BAR in text for text in texts):
         marked = StimulusRegions(texts, table[regions].astype(str).tolist() if regions else None)
     stimuli = Stimuli.from_texts([without_bars(text) for text in texts], contexts)
-    split = stimuli.split
+    parted = stimuli.split
     for name, scorer in by_name(models).items():
         in_context = scorer.in_context(context or (Context.text if contexts else None))
         documents = stimuli.row.tolist() if in_context else None
-        advance = meter("sentences", len(split.sentences))
-        reader, frequency = Reader(scorer, expect), Frequency(scorer)
+        advance = meter("sentences", len(parted.sentences))
+        reader, frequency = Reader(scorer, expect, split), Frequency(scorer)
         if reader.next_word is None:
             say("a model of subwords lists no words: it has no rank and no entropy of the next")
-        for words in reader.read(split.sentences, documents, split.start):
+        for words in reader.read(parted.sentences, documents, parted.start):
             rows = _rows(reader, words, stimuli, marked, keep_context, frequency)
             number = rows.pop("row").to_numpy()
             of_table = kept.iloc[number].reset_index(drop=True)
@@ -277,6 +282,8 @@ def _rows(
             for place, start in zip(at, columns["start"], strict=True)
         ]
     columns["surprisal"] = bits[at]
+    if words.parts is not None:
+        columns |= dict(zip(OF_PARTS, words.parts[at].T * BITS, strict=True))
     if words.expected:
         entropy = words.expected.entropy * BITS
         columns["rank"] = words.expected.rank[at]
@@ -298,9 +305,9 @@ def _written(words: ReadWords, split: SplitTexts, places: np.ndarray) -> list[st
     return [split.sentences[number][start:end] for number, start, end in spans]
 
 
-def chances(table: pd.DataFrame) -> list[str]:
-    """Return the columns with probabilities of features."""
-    return [name for name in table if name.startswith("p_")]
+def further(table: pd.DataFrame) -> list[str]:
+    """Return the columns with parts of surprisal and with probabilities of features."""
+    return [name for name in table if name in OF_PARTS or name.startswith("p_")]
 
 
 def _chance(value: str) -> str:
@@ -309,7 +316,7 @@ def _chance(value: str) -> str:
 
 
 OPENING = frozenset("«([{“‘—–-¿¡")
-SUMMED = ("surprisal", "entropy_reduction")
+SUMMED = ("surprisal", *OF_PARTS, "entropy_reduction")
 
 
 def with_joined_punctuation(words: pd.DataFrame) -> pd.DataFrame:

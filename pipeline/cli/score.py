@@ -17,12 +17,15 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.registry import extension
 from accord.pipeline.ask.reader import Reader
+from accord.pipeline.ask.split import PARTS
 from accord.pipeline.ask.texts import Context, Word, split_texts
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.cli.console import command, is_path
 from accord.pipeline.cli.options import conditioned, load_model
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from accord.pipeline.ask.scorer import Scorer
 
 
@@ -100,6 +103,7 @@ def score(
     dynamic: float | None = None,
     labels: str | None = None,
     unit: Unit = Unit.nats,
+    split: bool = False,
     json: bool = False,
 ) -> None:
     """Score a text: log p of each word and sentence, perplexity, bits per character.
@@ -116,6 +120,8 @@ def score(
         labels (KIND): Compare the perplexity with the right label of a sentence, with none and with
             a wrong one. KIND is a kind of labels of the run; the text is then a split: test.
         unit: Unit of log p: nats or bits.
+        split: A line per word with its surprisal and the parts of that: part of speech, inflection,
+            lemma, form, ambiguity.
         json: Print a JSON object a sentence, and the sum to stderr.
     """
     if labels:
@@ -124,18 +130,24 @@ def score(
     numbered = numbered_sentences(text)
     scorer = conditioned(load_model(run, model), condition, prime, prime_weight, prime_tune)
     if dynamic is not None:
-        if condition or prime:
-            raise AccordError("--dynamic: expected neither --condition nor --prime beside it")
+        if condition or prime or split:
+            raise AccordError("--dynamic: expected no --condition, --prime or --split beside it")
         scorer = extension("score.dynamic")(scorer, dynamic)
         say(f"dynamic evaluation at a rate of {dynamic:g}: the weights follow the text")
     total = Total(unit)
     if not json:
         echo(
-            f"{'log p':>9}  in {unit}: of the sentence, then of each word; </s> is the sentence end"
+            f"{_row('surprisal', *PARTS)}  in {unit}; </s> is the sentence end"
+            if split
+            else f"{'log p':>9}  in {unit}: of the sentence, then of each word; </s> is the "
+            "sentence end"
         )
-    for number, words in _scored(scorer, numbered, context):
+    for number, words, parts in _scored(scorer, numbered, context, split):
         total.add(words)
-        echo(_as_json(number, total.sentences, words, unit) if json else _as_text(words, unit))
+        if json:
+            echo(_as_json(number, total.sentences, words, parts, unit))
+        else:
+            echo(_as_text(words, unit) if parts is None else _as_table(words, parts, unit))
     if json:
         echo(jsons.dumps(total.figures), error=True)
     else:
@@ -183,22 +195,22 @@ def _is_a_table(text: str) -> str:
 
 
 def _scored(
-    scorer: "Scorer", numbered: list[tuple[int, str]], context: str | None
-) -> Iterator[tuple[int, list[Word]]]:
-    """Yield the words of each sentence with the number of its line."""
-    split = split_texts(line for _, line in numbered)
-    line = iter([numbered[text][0] for text in split.text])
+    scorer: "Scorer", numbered: list[tuple[int, str]], context: str | None, split: bool
+) -> "Iterator[tuple[int, list[Word], np.ndarray | None]]":
+    """Yield the number of each sentence's line, its words, and the parts of their surprisal."""
+    texts = split_texts(line for _, line in numbered)
+    line = iter([numbered[text][0] for text in texts.text])
     documents = None
     if scorer.in_context(context):
         # A number is left out where a blank line stood.
         begins = [later > number + 1 for (number, _), (later, _) in pairwise(numbered)]
         document = [*accumulate(begins, initial=0)]
-        documents = [document[text] for text in split.text]
+        documents = [document[text] for text in texts.text]
         if len(numbered) > 1:
             say(f"{counted(document[-1] + 1, 'text')} read in context; a blank line ends a text")
-    for read in Reader(scorer).read(split.sentences, documents):
-        for words in read.words():
-            yield next(line), words
+    for read in Reader(scorer, split=split).read(texts.sentences, documents):
+        for words, place in zip(read.words(), read.by_sentence(), strict=True):
+            yield next(line), words, None if read.parts is None else read.parts[place]
 
 
 def _print_perplexities(scorer: "Scorer", kind: str, split: str) -> None:
@@ -216,8 +228,27 @@ def _as_text(words: Sequence[Word], unit: Unit) -> str:
     return f"{sum(word.log_p for word in words) * unit.in_a_nat:9.2f}  {'  '.join(scores)}"
 
 
-def _as_json(line: int, sentence: int, words: Sequence[Word], unit: Unit) -> str:
+def _as_table(words: Sequence[Word], parts: "np.ndarray", unit: Unit) -> str:
+    """Return a line for each word, with its surprisal and the parts of that."""
+    numbers = (parts * unit.in_a_nat).tolist()
+    return "\n".join(
+        _row(*(f"{round(n, 2) + 0:.2f}" for n in (-w.log_p * unit.in_a_nat, *of_word)))
+        + f"  {w.form}{MARK * w.spelled}"
+        for w, of_word in zip(words, numbers, strict=True)
+    )
+
+
+def _row(*cells: str) -> str:
+    return "".join(f"{cell:>11}" for cell in cells)
+
+
+def _as_json(
+    line: int, sentence: int, words: Sequence[Word], parts: "np.ndarray | None", unit: Unit
+) -> str:
     log_p = sum(word.log_p for word in words) * unit.in_a_nat
     scores = [asdict(word) | {"log_p": word.log_p * unit.in_a_nat} for word in words]
+    if parts is not None:
+        for score, of_word in zip(scores, (parts * unit.in_a_nat).tolist(), strict=True):
+            score["parts"] = dict(zip(PARTS, of_word, strict=True))
     row = {"line": line, "sentence": sentence, "unit": unit, "log_p": log_p, "words": scores}
     return jsons.dumps(row, ensure_ascii=False)

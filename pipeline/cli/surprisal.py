@@ -55,6 +55,7 @@ def surprisal(
     column: str = "sentence",
     regions: str | None = None,
     expect: str | None = None,
+    split: bool = False,
     context: Context | None = None,
     keep_context: bool = False,
     run: Path | None = None,
@@ -93,6 +94,7 @@ def surprisal(
         regions: A column with names of regions, for the parts between the bars of a sentence,
             'Le chien | du voisin | aboie.', or for the words between its spaces.
         expect: Add the probability of features before the word: Number,pos=NOUN.
+        split: Add the parts of the surprisal: part of speech, inflection, lemma, form, ambiguity.
         keep_context: Also write the words of the column 'context'.
         by: The column of conditions, for --plot and --expects; two columns with a comma between
             them make conditions such as bad_far.
@@ -111,7 +113,8 @@ def surprisal(
         FREQUENCIES,
         MEASURES,
         OF_FEATURES,
-        chances,
+        OF_PARTS,
+        further,
         surprisal_pieces,
         with_joined_punctuation,
         without_empty,
@@ -144,13 +147,14 @@ def surprisal(
         column=column,
         regions=regions,
         expect=listed(expect or ""),
+        split=split,
         context=context,
         keep_context=keep_context,
     )
     if punctuation == Punctuation.joined:
         pieces = map(with_joined_punctuation, pieces)
     pieces = (
-        rounded(piece.assign(row=rows[piece["row"] - 1]), [*MEASURES, *chances(piece)])
+        rounded(piece.assign(row=rows[piece["row"] - 1]), [*MEASURES, *further(piece)])
         for piece in pieces
     )
     per_region = per == Per.region
@@ -168,11 +172,13 @@ def surprisal(
     if to:
         of_sentences = counted(counts["sentences"], "sentence")
         echo(f"{counted(counts['words'], 'word')} of {of_sentences}: {to}")
-        columns = {"word": MEASURES | OF_FEATURES}
-        columns |= {"region": measured.REGION_MEASURES | OF_FEATURES} if per_region else {}
-        further = _write_further(to, spreadsheet, of_regions if per_region else None, predictions)
+        columns = {"word": MEASURES | OF_PARTS | OF_FEATURES}
+        columns |= (
+            {"region": measured.REGION_MEASURES | OF_PARTS | OF_FEATURES} if per_region else {}
+        )
+        tables = _write_further(to, spreadsheet, of_regions if per_region else None, predictions)
         about = {
-            "files": [path.name for path in (to, *further, *filter(None, [plot]))],
+            "files": [path.name for path in (to, *tables, *filter(None, [plot]))],
             "counts": counts,
             "log_frequency": FREQUENCIES,
             "predictions": measured.records(predictions),
@@ -219,13 +225,13 @@ def _measured(
     import pandas as pd
 
     from accord.pipeline.ask import regions as measured
-    from accord.pipeline.ask.surprisal import chances
+    from accord.pipeline.ask.surprisal import further
 
     counts = {"sentences": 0, "words": 0, "spelled": 0}
     words, regions = [pd.DataFrame()], [pd.DataFrame()]
     for piece in pieces:
         if by_region:
-            names = [*measured.REGION_MEASURES, *chances(piece)]
+            names = [*measured.REGION_MEASURES, *further(piece)]
             regions.append(rounded(measured.by_region(piece), names))
         counts["sentences"] += len(piece[["row", "sentence_number"]].drop_duplicates())
         counts["spelled"] += int(piece["spelled"].sum())

@@ -11,7 +11,7 @@ rest.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 from pathlib import Path
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLOCK = 16  # forms, of which only the first is whole
+KEY = 3  # bytes of a lemma; the lemmas of all forms that begin with them are decoded together
 LONGEST = np.iinfo(np.uint16).max  # bytes of a form
 AFTER_LETTERS = b"\xff"  # no byte of UTF-8
 
@@ -81,6 +82,13 @@ class FrontCoded(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         for block in range(-(-len(self) // BLOCK)):
             yield from (form.decode(errors="replace") for form in self._block(block))
+
+    def between(self, start: int, end: int) -> list[bytes]:
+        """Return the forms from one position to another."""
+        blocks = range(start // BLOCK, -(-end // BLOCK))
+        return [form for block in blocks for form in self._block(block)][start % BLOCK :][
+            : end - start
+        ]
 
     def find(self, form: str) -> int:
         """Return the position of a form, −1 if it is missing."""
@@ -474,7 +482,19 @@ class Readings:
 
     def forms_of(self, lemma: str) -> list[str]:
         """Return the known words that may be a form of a lemma, sorted."""
-        return [self.words.forms[place] for place in self.lemmas.places(lemma)]
+        places, _ = self._of_lemma(lemma)
+        return [self.words.forms[place] for place in np.unique(places).tolist()]
+
+    def of_lemma(self, lemma: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of the words with a lemma, and the place of each reading in the sets."""
+        places, entries = self._of_lemma(lemma)
+        return self.words.number[places], entries
+
+    def _of_lemma(self, lemma: str) -> tuple[np.ndarray, np.ndarray]:
+        rows, first = np.array(self.lemmas.rows(lemma), np.int64), self.lemmas.first
+        places = np.searchsorted(first, rows, "right") - 1
+        number = self.words.columns["readings"][places]
+        return places, self.starts[number] + rows - first[places]
 
     @cached_property
     def lemmas(self) -> "Lemmas":
@@ -491,6 +511,7 @@ class Lemmas:
         arrays = load_arrays(path, [*SETS, *LEMMAS], LEMMAS)
         self.shared, self.length, letters = (arrays[name] for name in LEMMAS)
         self.ends, self.letters = np.cumsum(self.length, dtype=np.int64), letters.tobytes()
+        self._by_key: dict[bytes, dict[bytes, list[int]]] = {}
         is_whole = len(self.ends) == len(self.shared) == self.first[-1]
         if not is_whole or self.ends[-1:].sum() != len(self.letters):
             raise AccordError(f"{path}: expected a lemma of every reading")
@@ -509,24 +530,50 @@ class Lemmas:
             for form, shared, start, end in parts
         ]
 
-    def places(self, lemma: str) -> list[int]:
-        """Return the positions of the forms of a lemma.
+    def rows(self, lemma: str) -> list[int]:
+        """Return the rows of a lemma."""
+        letters = lemma.encode()
+        key = letters[:KEY]
+        if key not in self._by_key:
+            self._by_key[key] = self._decode_key(key)
+        return self._by_key[key].get(letters, [])
 
-        A form that shares s letters with its lemma, and no more, lies among the forms with this
-        prefix, and the rest of its row is the rest of the lemma. Only such rows are compared.
+    def _decode_key(self, key: bytes) -> dict[bytes, list[int]]:
+        """Return the rows of all lemmas that begin with a key, by lemma.
+
+        A form that shares s letters with its lemma, and no more, has s letters of the key, and the
+        rest of its row begins with the next one. If it shares the whole key, it is decoded.
         """
-        letters, rows = lemma.encode(), []
-        for shared in range(len(letters) + 1):
-            places = [*self.forms.beginning_with(letters[:shared])]
-            if places[0] == places[1]:
-                break
-            start, end = self.first[places].tolist()
-            similar = start + np.flatnonzero(self.shared[start:end] == shared)
-            for row in similar[self.length[similar] == len(letters) - shared].tolist():
-                last = int(self.ends[row])
-                if self.letters[last - len(letters) + shared : last] == letters[shared:]:
-                    rows.append(row)
-        return np.unique(np.searchsorted(self.first, rows, "right") - 1).tolist()
+        by_lemma: dict[bytes, list[int]] = {}
+        letters = np.frombuffer(self.letters, np.uint8)
+        for shared in range(len(key)):
+            start, end = self.first[[*self.forms.beginning_with(key[:shared])]]
+            rows = np.arange(start, end) if shared else self._unlike
+            rows = rows[(self.shared[rows] == shared) & (self.length[rows] > 0)]
+            rows = rows[letters[self.ends[rows] - self.length[rows]] == key[shared]]
+            self._add(by_lemma, rows, repeat(key[:shared]))
+        start, end = self.forms.beginning_with(key)
+        rows = np.arange(*self.first[[start, end]])
+        rows = rows[self.shared[rows] >= len(key)]
+        forms = self.forms.between(start, end)
+        places = np.searchsorted(self.first, rows, "right") - 1 - start
+        self._add(by_lemma, rows, (forms[place] for place in places.tolist()))
+        return by_lemma
+
+    @cached_property
+    def _unlike(self) -> np.ndarray:
+        """Return the rows whose lemma shares no letter with the form."""
+        return np.flatnonzero((self.shared == 0) & (self.length > 0))
+
+    def _add(
+        self, by_lemma: dict[bytes, list[int]], rows: np.ndarray, forms: Iterable[bytes]
+    ) -> None:
+        """Add rows to their lemmas; `forms` are those of the rows, at least the shared letters."""
+        ends = self.ends[rows]
+        columns = (rows, self.shared[rows], ends - self.length[rows], ends)
+        of_rows = zip(*(column.tolist() for column in columns), strict=True)
+        for form, (row, shared, start, end) in zip(forms, of_rows, strict=False):
+            by_lemma.setdefault(form[:shared] + self.letters[start:end], []).append(row)
 
 
 GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed

@@ -10,17 +10,12 @@ from scipy.stats import chisquare
 from accord.models.background import NGramBackground, Unigram, kneser_ney
 from accord.models.data import END, Sentences
 from accord.models.inference import next_word
-from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import Backward, TorchModel, in_torch
 from accord.zoo import conversions
 from accord.zoo.conversions import LONGEST, written_text
 from accord.zoo.ngrams import own_ngrams
 
 TEXT = random_sentences(count=60)
-
-
-def asked_of(model) -> NextWord:
-    return NextWord(in_torch(model), WordValues.none(WORDS))
 
 
 @pytest.mark.parametrize("at_once", [1, 200, 1 << 20])
@@ -30,7 +25,7 @@ def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stan
 ):
     monkeypatch.setattr(next_word, "AT_ONCE", at_once)
     model = network()
-    found = own_ngrams(asked_of(model), TEXT, order, WORDS)
+    found = own_ngrams(in_torch(model), TEXT, order, WORDS)
     p = np.exp(in_torch(model).log_distributions(TEXT))
     asked: dict[tuple, list] = {}
     seen, at = set(), 0
@@ -54,7 +49,7 @@ def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stan
 
 def test_ngrams_keep_the_probabilities_of_their_highest_order():
     background = NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, folds=0)
-    found = own_ngrams(asked_of(background), TEXT, 3, WORDS)
+    found = own_ngrams(in_torch(background), TEXT, 3, WORDS)
     assert found.score(TEXT) == pytest.approx(background.ngrams.score(TEXT), rel=1e-5)
 
 

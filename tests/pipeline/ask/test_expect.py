@@ -1,19 +1,26 @@
 """Exact probabilities of grammar: those of the enumerated vocabulary, which sum to one."""
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import accord
 from accord import corpora
 from accord.corpora.text import lines
 from accord.pipeline.ask.reader import FeatureValues, Reader, expect, probabilities
-from accord.pipeline.base.names import END
+from accord.pipeline.ask.regions import by_region
+from accord.pipeline.ask.split import OF_PARTS, PARTS
+from accord.pipeline.ask.surprisal import with_joined_punctuation
+from accord.pipeline.base.names import END, END_ID, is_unknown
+from accord.pipeline.cli.main import app
 
 TINY = Path(corpora.__file__).parent / "tiny.txt"
+SPLIT = ["score", "--split", "--json", "Il dort."]
 FEATURES = ["Number", "Gender", "pos", "VerbForm"]
 TEXT = "Les chiens du voisin zorglubent la petite pomme."
 
@@ -100,3 +107,60 @@ def test_what_is_guessed_of_the_end_counts_for_nothing(scorers):
 def test_a_feature_that_nothing_has_is_named(scorers, features, said):
     with pytest.raises(ValueError, match=said):
         expect(TEXT, scorers["rnn"], features)
+
+
+def analyses_by_hand(scorer, word: int) -> dict[tuple, float]:
+    """The share of each (part of speech, features, lemma) of a word of the vocabulary."""
+    readings = [] if word == END_ID else scorer.parts.readings.of_word(word)
+    unknown = is_unknown(scorer.vocabulary.forms[word])
+    shares = defaultdict(float)
+    for reading in readings:
+        lemma = "unknown" if unknown else reading.lemma or word
+        shares[reading.upos, reading.feats, lemma] += reading.weight / sum(r[3] for r in readings)
+    alone = "unknown" if unknown else word
+    return shares or {("end" if word == END_ID else "none", "", alone): 1.0}
+
+
+@pytest.mark.parametrize("model", ["rnn", "ll-rnn", "ngrams"])
+def test_the_parts_of_a_surprisal_are_those_of_the_enumerated_vocabulary(scorers, model):
+    scorer = scorers[model]
+    words = scorer.words(TEXT)
+    batch, _ = scorer.encoded([words])
+    log_p = scorer.model.log_distributions(batch).astype(float)
+    shares = [analyses_by_hand(scorer, w) for w in range(log_p.shape[1])]
+    spell = np.exp(scorer.letters([*words, END]))
+    first = 1  # of the unknown words
+    found = Reader(scorer, split=True).read_text(TEXT)
+    for place, word in enumerate(batch.ids.tolist()):
+        sums = [defaultdict(float) for _ in range(3)]  # of c; c, m; c, m, l
+        joint = defaultdict(float)
+        for number, (p, of_word) in enumerate(zip(np.exp(log_p[place]), shares, strict=True)):
+            spelled = spell[place, number - first] if 0 < number <= spell.shape[1] else 0.0
+            for analysis, share in of_word.items():
+                for length, table in enumerate(sums, start=1):
+                    table[analysis[:length]] += p * share
+                is_it = number == word and not is_unknown(scorer.vocabulary.forms[word])
+                joint[analysis] += p * share * (is_it + spelled)
+        total, expected = sum(joint.values()), np.zeros(len(PARTS))
+        for analysis, p in joint.items():
+            if p:
+                chain = [1.0, *(sums[n][analysis[: n + 1]] for n in range(3)), p, total]
+                expected += p / total * -np.diff(np.log(chain))
+        np.testing.assert_allclose(found.parts[place], expected, atol=1e-5)
+        np.testing.assert_allclose(found.nats[place], -np.log(total), atol=1e-5)
+    assert (found.parts[:, :-1] > -1e-6).all() and (found.parts[:, -1] < 1e-6).all()
+
+
+def test_the_parts_add_up_to_the_surprisal_of_words_and_regions():
+    text = "La porte est schtroumpfée ; | iel n'y va qu'à 12 h 30, 東京… | Elle le la lui rend. "
+    model = accord.load()
+    words = model.surprisal([text + "z" * 300, "Il | va."], split=True, expect=["Number"])
+    assert words["spelled"].any() and (words["bits_ambiguity"] < -0.9).any()
+    for table in (words, by_region(words), with_joined_punctuation(words)):
+        parts = table[[*OF_PARTS]].sum(axis=1)
+        np.testing.assert_allclose(parts, table["surprisal"], atol=1e-5)
+    alone = Reader(model, split=True).read_text(text)
+    np.testing.assert_allclose(alone.parts.sum(axis=1), alone.nats, atol=1e-9)
+    scored = json.loads(CliRunner().invoke(app, SPLIT).stdout)
+    for word in scored["words"]:
+        assert sum(word["parts"].values()) == pytest.approx(-word["log_p"], abs=1e-6)
