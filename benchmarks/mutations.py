@@ -30,15 +30,15 @@ TESTS = {
     "models/regularisers.py": "regularisers",
     "models/train.py": "trainer",
     "pipeline/study/combine.py": "combine",
-    "pipeline/model/endings.py": "open_stage endings",
-    "pipeline/model/words.py": "words pretraining",
-    "pipeline/model/metrics.py": "metrics agreement",
+    "pipeline/model/endings.py": "open_stage vocabulary",
+    "pipeline/model/words.py": "vocabulary pretraining",
+    "pipeline/model/metrics.py": "agreement",
     "pipeline/model/comparison.py": "compare",
     "pipeline/data/templates.py": "templates",
-    "pipeline/stages/analyse.py": "protocol open_stage",
-    "pipeline/stages/encode.py": "encode open_stage",
-    "pipeline/stages/tokenise.py": "tokenise_stage",
-    "pipeline/stages/train.py": "seeds",
+    "pipeline/stages/analyse.py": "preparing open_stage",
+    "pipeline/stages/encode.py": "preparing open_stage",
+    "pipeline/stages/tokenise.py": "preparing",
+    "pipeline/stages/train.py": "runner",
 }
 
 

@@ -1,11 +1,20 @@
 """What a user may name as a corpus, several as one, and what is said when it cannot be read."""
 
+import bz2
+import csv
 import gzip
+import lzma
+import re
+from importlib.resources import files as package_files
 
 import pytest
 
+from accord.corpora import sources
+from accord.corpora.conllu import FEATURE
 from accord.corpora.sources import CORPORA, files, part_names, read, read_parts, read_words
-from accord.corpora.text import CorpusError
+from accord.corpora.text import CorpusError, TreebankRow, words
+from accord.corpora.text import read as read_lines
+from accord.corpora.tokenise import tokenised
 
 TREE = "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 
@@ -142,3 +151,70 @@ def test_a_column_names_the_document(tmp_path):
     (tmp_path / "b.jsonl").write_text('{"text": "Un.", "document": 7}\n')
     assert documents(tmp_path / "a.tsv") == ["a.tsv:n1", "a.tsv"]
     assert documents(tmp_path / "b.jsonl") == ["b.jsonl:7"]
+
+
+TEXT = "\ufeffIl dort.\n\n  Elle part.\r\nÇa va"
+
+
+def test_lines_are_sentences_and_blank_lines_are_not(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(TEXT.encode())
+    sentences = list(read_lines(path, "train"))
+    assert [sentence.text for sentence in sentences] == ["Il dort.", "Elle part.", "Ça va"]
+    assert [sentence.id for sentence in sentences] == ["a.txt:1", "a.txt:3", "a.txt:4"]
+    assert {(sentence.rows, sentence.split) for sentence in sentences} == {(None, "train")}
+
+
+@pytest.mark.parametrize("ending, module", [(".gz", gzip), (".xz", lzma), (".bz2", bz2)])
+def test_compressed_files_read_the_same_and_damaged_ones_are_named(tmp_path, ending, module):
+    path = tmp_path / f"a.txt{ending}"
+    path.write_bytes(module.compress(TEXT.encode()))
+    assert [sentence.text for sentence in read_lines(path)] == ["Il dort.", "Elle part.", "Ça va"]
+    for damaged in (module.compress(TEXT.encode() * 100)[:-12], b"not compressed at all"):
+        path.write_bytes(damaged)
+        with pytest.raises(CorpusError, match="damaged or cut short"):
+            list(read_lines(path))
+
+
+def test_other_encodings_are_named_with_their_first_byte(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("Il dort.\nÉté\n".encode("latin-1"))
+    fault = r"latin\.txt.*UTF-8.*0xc9 at byte offset 9; .*save it as UTF-8"
+    with pytest.raises(CorpusError, match=fault):
+        list(read_lines(path))
+
+
+def test_each_view_counts_its_own_words():
+    kinds = ("word", "word", "contracted", "part", "part", "word", "empty")
+    rows = list(map(TreebankRow, ["Il", "parle", "des", "de", "les", "chats", "elidé"], kinds))
+    assert words(rows, "surface") == ["Il", "parle", "des", "chats"]
+    assert words(rows, "syntactic") == ["Il", "parle", "de", "les", "chats"]
+    assert words(rows, "rows") == ["Il", "parle", "des", "de", "les", "chats"]
+    with pytest.raises(ValueError, match=r"'lemmas'.*surface, syntactic, rows"):
+        words(rows, "lemmas")
+
+
+def lexicon() -> list[dict]:
+    table = package_files("accord.lexicon") / "tiny.tsv"
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_every_word_of_the_text_has_an_analysis():
+    forms = {row["form"] for row in lexicon()}
+    texts = [sentence.text for sentence in sources.read("tiny")]
+    words = {word.lower() for sentence in tokenised(texts) for word in sentence}
+    assert 400 <= len(texts) == len(set(texts))
+    assert len(words) >= 250
+    assert words <= forms
+    assert len(forms - words) >= 100, "a lexicon knows more words than a text uses"
+
+
+def test_the_lexicon_speaks_ud():
+    rows = lexicon()
+    assert len({tuple(row.values()) for row in rows}) == len(rows)
+    for row in rows:
+        assert row["form"] and row["lemma"] and row["upos"].isupper(), row
+        names = [feature.split("=")[0] for feature in row["feats"].split("|")]
+        assert names == sorted(set(names), key=str.lower), row
+        assert re.fullmatch(rf"_|{FEATURE}(\|{FEATURE})*", row["feats"]), row

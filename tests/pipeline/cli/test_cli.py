@@ -1,24 +1,33 @@
-"""The command line: what it prints, its exit codes, and mistakes told in a line or two."""
+"""The command line: what it prints, its exit codes, and accidents told in a line or two."""
 
+import json
+import math
 import os
 import subprocess
 import sys
 from json import loads
 
+import pandas as pd
 import pytest
+from cli_cases import started
+from full_disk import full_disk
+from plug_in_cases import install
+from typer.main import get_command
 from typer.testing import CliRunner
 
+import accord
 from accord.pipeline.cli.main import app
+from accord.pipeline.model.export import card
 
 
 @pytest.fixture
-def accord(tmp_path, monkeypatch):
+def command_line(tmp_path, monkeypatch):
     """The command line in this process, in an empty folder: starting one takes seconds."""
     monkeypatch.chdir(tmp_path)
     return lambda *words: CliRunner().invoke(app, words)
 
 
-def started(*words: str, **options) -> subprocess.CompletedProcess:
+def started_in(*words: str, **options) -> subprocess.CompletedProcess:
     """The command line in a process of its own."""
     command = [sys.executable, "-m", "accord.pipeline.cli.main", *words]
     return subprocess.run(command, capture_output=True, text=True, **options)
@@ -65,8 +74,8 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
     ],
 )
-def test_a_mistake_is_one_or_two_lines_without_a_traceback(accord, words, code, said):
-    done = accord(*words)
+def test_a_mistake_is_one_or_two_lines_without_a_traceback(command_line, words, code, said):
+    done = command_line(*words)
     assert done.exit_code == code
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -81,7 +90,7 @@ def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
         "PIP_NO_INDEX": "1",
         "PIP_CONFIG_FILE": "/dev/null",
     }
-    done = started("run", cwd=tmp_path, env=environment)
+    done = started_in("run", cwd=tmp_path, env=environment)
     assert done.returncode == 1
     assert "Online, run `accord fetch wiktionnaire`" in done.stderr
     assert "Traceback" not in done.stderr
@@ -95,19 +104,254 @@ def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
         (["--models", "gru", "--models", "elman, window"], {"gru", "elman", "window"}),
     ],
 )
-def test_models_are_named_with_commas_or_one_by_one(accord, options, models):
-    listed = accord("run", "peers", "--status", *options)
+def test_models_are_named_with_commas_or_one_by_one(command_line, options, models):
+    listed = command_line("run", "peers", "--status", *options)
     assert listed.exit_code == 0, listed.output
     assert {line.split()[1] for line in listed.stdout.splitlines()} == models | {"*"}
 
 
 @pytest.mark.slow
-def test_some_models_are_run_under_another_name_and_quiet_prints_results_only(accord, tmp_path):
+def test_some_models_are_run_under_another_name_and_quiet_prints_results_only(
+    command_line, tmp_path
+):
     chosen = ["tiny", "--models", "ll-rnn", "--name", "mine", "--set", "train.epochs=1"]
-    done = accord("--quiet", "run", *chosen)
+    done = command_line("--quiet", "run", *chosen)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "| ll-rnn |" in done.stdout and "| rnn" not in done.stdout
     assert "report: runs/mine/report/index.html" in done.stdout
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"artefacts", "mine"}
-    states = accord("run", *chosen, "--status").stdout.splitlines()
+    states = command_line("run", *chosen, "--status").stdout.splitlines()
     assert {line.split()[2] for line in states} == {"done"}
+
+
+LONG = "a" * 500
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["score", "le chat", "--run", LONG],
+        ["explain", "le chat", "--run", f"{LONG}/ll-rnn"],
+        ["run", "tiny", "--verify", "--runs", LONG],
+        ["run", "tiny", "--runs", LONG],
+    ],
+)
+def test_a_name_that_no_file_can_have_is_an_error_in_a_line(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code in (1, 2)
+    assert isinstance(done.exception, SystemExit)
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") <= 2
+
+
+FAULT = """
+from accord.pipeline.cli.console import command
+
+@command
+def index(word: str) -> None:
+    "Look a word up in a table that lacks it."
+    {}[word]
+
+COMMANDS = {"Compare": {"index": "faulty:index"}}
+"""
+
+
+def test_an_error_of_the_program_itself_is_not_told_as_a_mistake_of_the_user(tmp_path):
+    entry = {"accord.commands": ["faulty = faulty:COMMANDS"]}
+    install(tmp_path, "faulty", {"faulty": FAULT}, entry)
+    asked, verbosely = (
+        started(*words, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+        for words in (["index", "fille"], ["--verbose", "index", "fille"])
+    )
+    assert (asked.returncode, verbosely.returncode) == (1, 1)
+    *_, fault, hint = asked.stderr.splitlines()
+    assert fault == "error: KeyError: 'fille'"
+    assert hint.startswith("This is a fault of Accord: `accord --verbose")
+    assert "Traceback" in verbosely.stderr and "{}[word]" in verbosely.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (["score", "lost.txt"], "no file lost.txt"),
+        (["surprisal", "folder.csv"], "Is a directory: folder.csv"),
+        (["explain", "la fille", "--html", "page.html/x"], "File exists: page.html"),
+        (["expect", "la fille", "--to", "page.html/x.csv"], "File exists: page.html"),
+    ],
+)
+def test_a_file_that_cannot_be_read_or_written_is_named(command, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "page.html").touch()
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, done.stderr) == (1, f"error: {error}\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("words", [["--help"], ["lexicon", "show", "fille", "--lexicon", "tiny"]])
+def test_a_terminal_that_lacks_a_letter_shows_its_number(encoding, words):
+    done = started(*words, text=False, PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert rb"\u03c6" in done.stdout  # φ
+
+
+def test_a_stage_that_finds_no_room_names_the_folder(tmp_path):
+    runs = tmp_path / "runs"
+    with full_disk(3000):
+        done = CliRunner().invoke(app, ["run", "tiny", "--until", "tokenise", "--runs", str(runs)])
+    assert done.exit_code == 1
+    assert f"error: File too large: {runs}" in done.stderr
+
+
+def test_names_in_a_card_are_no_html_and_no_links(tmp_path):
+    hostile = "<img src=x onerror=alert(1)>|[x](http://y)"
+    about = {
+        "name": hostile,
+        "start": hostile,
+        "language": "fr",
+        "corpora": [{"name": hostile, "licence": hostile}],
+        "lexicons": [{"name": hostile, "licence": "MIT"}],
+        "scores": [{"split": hostile, "metric": "perplexity", "value": 3.0}],
+        "params": {
+            "train": {"encoder": "lstm", "output": "softmax"},
+            "analyse": {"protocol": "open"},
+            "background": {"kind": "unigram"},
+        },
+    }
+    _, _, body = card(about).partition("---\n\n")  # behind the header, which is YAML
+    assert "<img" not in body and "&lt;img" in body
+    assert "[x](" not in body
+    rows = [line for line in body.splitlines() if line.startswith("| text")]
+    assert rows[0].replace(r"\|", "").count("|") == 4
+
+
+TEXT = "la petite fille mange une pomme"
+COMMANDS = {
+    "table.csv": ["surprisal", "{stimuli}", "--to", "{file}", "--column", "sentence"],
+    "table.parquet": ["surprisal", "{stimuli}", "--to", "{file}", "--column", "sentence"],
+    "expected.csv": ["expect", TEXT, "--to", "{file}"],
+    "page.html": ["explain", TEXT, "--html", "{file}"],
+    "figure.png": ["expect", TEXT, "--plot", "{file}"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_older_file_stays_and_no_half_one_appears(tiny_run, tmp_path, name):
+    stimuli, file = tmp_path / "stimuli.csv", tmp_path / "written" / name
+    pd.DataFrame({"sentence": [TEXT] * 20}).to_csv(stimuli)
+    named = {"stimuli": stimuli, "file": file}
+    command = [part.format(**named) for part in COMMANDS[name]] + ["--run", str(tiny_run.folder)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    before, files = file.read_bytes(), sorted(file.parent.iterdir())
+    with full_disk(len(before) // 2):
+        done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1
+    assert done.stderr.rstrip().endswith(f"error: File too large: {file}")
+    assert file.read_bytes() == before
+    assert sorted(file.parent.iterdir()) == files
+
+
+ASKING = ("explain", "expect")
+
+
+def invoked(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_the_gap_is_explained_in_the_same_words():
+    commands = get_command(app).commands
+    helps = {commands[name].loaded().params[0].help for name in ASKING}
+    assert len(helps) == 1
+    assert "A … (or ...) behind a blank at its end stands for the next word" in helps.pop()
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_gap_inside_is_said_to_be_none(command, tiny_run):
+    said = "the … inside is read as three dots"
+    assert said in invoked(command, "le … dort", "--run", tiny_run.folder).stderr
+    assert said not in invoked(command, "le chat ...", "--run", tiny_run.folder).stderr
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_gap_alone_asks_for_the_first_word(command, tiny_run):
+    said = [invoked(command, gap, "--run", tiny_run.folder) for gap in ("…", "...")]
+    assert said[0].exit_code == 0, said[0].output
+    assert said[0].stdout == said[1].stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [(["audit"], "run"), (["compare"], "trained model"), (["compare", "--paper"], "run")],
+)
+def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, what):
+    done = invoked(*command, str(tmp_path))
+    assert (done.exit_code, f"is no {what}: expected" in done.stderr) == (1, True)
+    assert len(done.stderr.splitlines()) == 1
+
+
+SENTENCE = "La petite fille mange une pomme."
+
+
+def score(*words, text=None):
+    return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
+
+
+def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed = score(SENTENCE, "--run", tiny_run.folder)
+    piped = score("-", "--run", tiny_run.folder, text=f"{SENTENCE}\n")
+    (tmp_path / "mon texte.txt").write_text(f"\ufeff{SENTENCE}\r\n", encoding="utf-8")
+    in_file = score("mon texte.txt", "--run", tiny_run.folder)
+    assert typed.exit_code == 0, typed.output
+    assert typed.stdout == piped.stdout == in_file.stdout
+    assert score(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "data/missing.csv"])
+def test_the_name_of_a_missing_file_is_refused(name):
+    done = score(name)
+    assert done.exit_code != 0
+    assert f"no file {name}" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["score", "correct"])
+def test_a_file_without_text_is_refused(command, tmp_path):
+    (tmp_path / "nothing.txt").write_text("\n \n", encoding="utf-8")
+    done = CliRunner().invoke(app, [command, str(tmp_path / "nothing.txt")])
+    assert done.exit_code == 2
+    assert "nothing.txt: expected one sentence per line, found no text" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+def test_an_empty_text_is_refused_as_such(text):
+    done = score(text)
+    assert done.exit_code == 2
+    assert "the text is empty: expected a sentence" in done.stderr
+
+
+@pytest.mark.parametrize("unit", ["nats", "bits"])
+def test_log_p_is_in_nats_or_bits(tiny_run, unit):
+    done = score(SENTENCE, "--unit", unit, "--json", "--run", tiny_run.folder)
+    (line,) = map(json.loads, done.stdout.splitlines())
+    total = json.loads(done.stderr)
+    expected = sum(word.log_p for word in accord.load(tiny_run.folder).score(SENTENCE))
+    expected /= math.log(2) if unit == "bits" else 1
+    assert line["log_p"] == pytest.approx(expected, abs=1e-9)
+    assert sum(word["log_p"] for word in line["words"]) == pytest.approx(expected)
+    assert total["log_p"] == pytest.approx(expected) and line["unit"] == total["unit"] == unit
+    assert f" {unit}," in score(SENTENCE, "--unit", unit, "--run", tiny_run.folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("items.csv", "item,sentence\n1,Le chat dort.\n"),
+        ("items.txt", "item\tsentence\n1\tLe chat dort.\n2\tLa fille mange.\n"),
+    ],
+)
+def test_a_table_is_refused_and_the_command_that_reads_it_named(tmp_path, name, content):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    done = score(tmp_path / name)
+    assert done.exit_code == 2
+    assert f"looks like a table; `accord surprisal {tmp_path / name}" in done.stderr

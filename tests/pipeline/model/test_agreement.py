@@ -1,4 +1,4 @@
-"""Agreement suites: read strictly, carried as ids, judged as if pair by pair by hand."""
+"""Figures of texts counted by hand; agreement suites judged as if pair by pair by hand."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,14 @@ from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.model import comparison
 from accord.pipeline.model.comparison import constructions
 from accord.pipeline.model.endings import UnknownClasses
-from accord.pipeline.model.metrics import agreement_figures, credit, margins, measure_agreement
+from accord.pipeline.model.metrics import (
+    ScoredText,
+    agreement_figures,
+    credit,
+    margins,
+    measure_agreement,
+    summary,
+)
 from accord.pipeline.model.suites import Pair, encode_suite, is_made_of, read_suite
 from accord.pipeline.model.words import Vocabulary
 from accord.pipeline.study import agreement
@@ -189,3 +196,42 @@ def test_a_tie_counts_one_half_neither_right_nor_wrong(tied):
 def test_margins_of_rounding_alone_are_ties_and_others_are_not():
     found = credit(np.array([0.3, 1e-6, 0.0, -1e-6, -0.3, np.nan]))
     assert np.array_equal(found, [1, 0.5, 0.5, 0.5, 0, np.nan], equal_nan=True)
+
+
+# `le zorglub dort </s> oui </s>`, of which training lacks the second word and the fifth.
+TEXT = ScoredText(
+    log_p=np.array([-1.0, -8.0, -3.0, -0.5, -6.0, -2.5]),
+    is_end=np.array([0, 0, 0, 1, 0, 1], bool),
+    is_spelled=np.array([0, 1, 0, 0, 0, 0], bool),
+    is_unseen=np.array([0, 1, 0, 0, 1, 0], bool),
+    characters=20,
+)
+
+
+def test_each_figure_has_its_own_denominator():
+    assert summary(TEXT) == pytest.approx(
+        {
+            "perplexity": np.exp(21 / 6),
+            "nats per word": 21 / 6,
+            "nats per word without ends": 18 / 4,
+            "bits per character": 21 / np.log(2) / 20,
+            "perplexity of unseen words": np.exp(14 / 2),
+            "words": 4,
+            "sentences": 2,
+            "share of words unseen in training": 2 / 4,
+            "share of words spelled": 1 / 4,
+        }
+    )
+
+
+def test_a_part_of_a_text_has_the_figures_of_its_own_words():
+    found = summary(TEXT.part(np.array([0, 0, 0, 0, 1, 1], bool), 4))
+    assert found["nats per word"] == pytest.approx(8.5 / 2)
+    assert found["bits per character"] == pytest.approx(8.5 / np.log(2) / 4)
+    assert (found["words"], found["sentences"]) == (1, 1)
+
+
+def test_without_unseen_words_they_have_no_perplexity():
+    found = summary(TEXT.part(np.array([1, 0, 1, 1, 0, 0], bool), 9))
+    assert "perplexity of unseen words" not in found
+    assert found["share of words unseen in training"] == 0

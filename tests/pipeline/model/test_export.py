@@ -1,10 +1,11 @@
-"""An exported model gives the scores of its run, to the last bit, wherever its folder is taken."""
+"""Models by name, in folders and exported: the scores of their run, wherever they are taken."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ import accord
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import Damaged
 from accord.pipeline.cli.main import app
+from accord.pipeline.model import find as resolve
+from accord.pipeline.model.find import BUNDLED_FOLDER, find, one
+from accord.pipeline.model.folder import open_folder
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort.", "Les chats noirs dorment."]
@@ -116,3 +120,110 @@ def test_a_model_tells_unknown_words_apart_without_its_lexicons(tmp_path):
     assert json.loads(done.stdout) == expected
     everything = b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*.[jm]*"))
     assert str(tmp_path).encode() not in everything, "no path of this machine"
+
+
+def test_a_run_is_all_of_its_models_or_the_last_one(tiny_run):
+    assert [model.name for model in find(tiny_run.folder)] == ["rnn", "ll-rnn"]
+    last = one(tiny_run.folder)
+    assert last == one(tiny_run.folder, "ll-rnn") == one(tiny_run.folder / "ll-rnn")
+    assert (last.name, last.kind, last.place) == ("ll-rnn", "run", tiny_run.folder)
+    assert last.folder == tiny_run.artefacts["ll-rnn", "train"].folder
+    assert last.scores == tiny_run.artefacts["ll-rnn", "evaluate"].folder
+    assert last.protocol == "open"
+
+
+def test_every_kind_of_folder_is_opened_by_one_function(tiny_run, tmp_path):
+    exported = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+    small = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    names = {"run": tiny_run.folder, "exported": exported, "bundled": None}
+    models = {kind: one(name) for kind, name in names.items()}
+    assert {kind: model.kind for kind, model in models.items()} == {kind: kind for kind in names}
+    assert models["bundled"].folder == BUNDLED_FOLDER
+    for folder in (*(model.folder for model in models.values()), small):
+        model = open_folder(folder)
+        assert model.vocabulary.knows(["le", "chat"]) and model.mass().sum() == pytest.approx(1)
+        assert model.readings.of_form("chat")[0].upos == "NOUN"
+    assert all(model.protocol == "open" for model in models.values())
+
+
+def test_the_hub_is_asked_only_for_what_says_so():
+    (model,) = find("hf:someone/french")
+    assert (model.kind, model.folder) == ("hub", None)
+    with pytest.raises(ValueError, match="expected hf:OWNER/NAME"):
+        find("hf:someone")
+    with pytest.raises(FileNotFoundError, match="typo/french is no trained model: expected"):
+        find("typo/french")
+
+
+def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
+    expected = "tinny is no trained model: expected french, a run, .*; the nearest is 'tiny'"
+    with pytest.raises(FileNotFoundError, match=expected):
+        find(tiny_run.folder.with_name("tinny"))
+    for wrong in ((tiny_run.folder, "ll-rn"), (tiny_run.folder / "ll-rn",)):
+        with pytest.raises(
+            FileNotFoundError, match="one of the models rnn, ll-rnn, got ll-rn; the near"
+        ):
+            one(*wrong)
+    with pytest.raises(ValueError, match="french is one model: expected a run that has the model"):
+        one("french", "rnn")
+    with pytest.raises(ValueError, match="--model rnn needs --run"):
+        one(model="rnn")
+    with pytest.raises(FileNotFoundError, match="expected evaluate of ll-rnn, found none"):
+        replace(one(tiny_run.folder), folders={}).check("evaluate")
+    begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
+    for ask in (find, one):
+        with pytest.raises(FileNotFoundError, match="expected a trained model, found none"):
+            ask(begun)
+
+
+SENTENCE = "La petite fille mange une pomme."
+COMMANDS = (
+    ["score", SENTENCE],
+    ["explain", "la petite …"],
+    ["surprisal", str(ROOT / "tests" / "data" / "phrases.txt")],
+    ["agree", "--suite"],
+)
+
+
+@pytest.fixture(scope="module")
+def small(tiny_run, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("box") / "french"
+    return accord.export(tiny_run.folder, "ll-rnn", folder, compact=True)
+
+
+@pytest.fixture
+def in_the_box(small, monkeypatch) -> None:
+    monkeypatch.setattr(resolve, "BUNDLED_FOLDER", small)
+
+
+def test_it_is_loaded_where_nothing_is_named_and_by_its_name(in_the_box, small):
+    named = accord.load(small).score(SENTENCE)
+    assert accord.load().score(SENTENCE) == named
+    assert accord.load("french").score(SENTENCE) == named
+    with pytest.raises(ValueError, match="--model rnn needs --run"):
+        accord.load(model="rnn")
+    for alone in ("french", small):
+        with pytest.raises(ValueError, match=f"{alone} is one model: expected a run that has"):
+            accord.load(alone, "rnn")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_every_command_that_asks_a_model_takes_it(in_the_box, small, command, tmp_path):
+    if command[0] == "agree":
+        suite = tmp_path / "pairs.csv"
+        suite.write_text("good,bad\nles chats dorment,les chats dort\n", encoding="utf-8")
+        command = [*command, str(suite)]
+    told = CliRunner().invoke(app, command)
+    assert told.exit_code == 0, told.output
+    named = [str(small)] if command[0] == "agree" else ["--run", str(small)]
+    assert told.stdout == CliRunner().invoke(app, [*command, *named]).stdout
+
+
+def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(resolve, "BUNDLED_FOLDER", tmp_path / "french")
+    for command in (["score", SENTENCE], ["vectors", "le"], ["explain", "la petite …"]):
+        told = CliRunner().invoke(app, command)
+        assert told.exit_code == 1 and told.stderr.count("\n") == 1
+        assert "comes without a model" in told.stderr and "--run FOLDER" in told.stderr
+    with pytest.raises(FileNotFoundError, match="comes without a model"):
+        accord.load()

@@ -1,13 +1,21 @@
-"""The server answers its own page and nobody else's, and serves nothing but the page."""
+"""The server answers its own page and nobody else's, one question at a time, and ends at once."""
 
 import http.client
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from typer.testing import CliRunner
 
+from accord.pipeline.cli.main import app
 from accord.pipeline.page import server
 from accord.pipeline.page.server import PageServer
 
@@ -123,3 +131,142 @@ def test_french_has_narrow_spaces_before_its_marks_and_real_apostrophes():
             assert said[: mark.start()].endswith(NARROW) or said == mark.group(), text
         assert all(said[mark.end() :].startswith(NARROW) for mark in re.finditer("«", said)), text
         assert "'" not in said, text
+
+
+AT_ONCE = 8
+JSON = {"Content-Type": "application/json"}
+WORDS = ["le", "la", "les", "chien", "chiens", "chat", "petite", "dort", "voisin", "zorglub", "."]
+STATM = Path("/proc/self/statm")
+PAGE = 4096  # bytes
+
+
+def questions(count: int) -> list[dict]:
+    """Of every kind and of both models, each another one."""
+    found = []
+    for number in range(count):
+        text = " ".join(WORDS[number // len(WORDS) ** place % len(WORDS)] for place in range(4))
+        model = {"model": ("ll-rnn", "rnn")[number // 5 % 2]}
+        found.append(
+            [
+                {"ask": "read", "text": text, **model},
+                {"ask": "place", "text": text, "at": number % 4, "others": ["dort"], **model},
+                {"ask": "write", "start": text, "seed": number, **model},
+                {"ask": "read", "text": text, "off": ["form"], **model},
+                {"ask": "place", "text": text, "at": 99, **model},  # which is refused
+            ][number % 5]
+        )
+    return found
+
+
+def asked(server, question: dict) -> tuple[int, dict]:
+    connection = http.client.HTTPConnection(*server.server_address, timeout=60)
+    try:
+        connection.request("POST", "/ask", json.dumps(question), JSON)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def test_questions_at_once_are_answered_as_one_at_a_time(server):
+    given = questions(40)
+    alone = [asked(server, question) for question in given]
+    assert {status for status, _ in alone} == {200, 400}
+    ready = threading.Barrier(AT_ONCE)
+
+    def together(question: dict) -> tuple[int, dict]:
+        ready.wait()
+        return asked(server, question)
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert [*threads.map(together, given)] == alone
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not STATM.exists(), reason="memory is read from /proc")
+def test_a_thousand_in_a_row_take_no_more_memory_than_the_first(server):
+    def memory() -> int:
+        return int(STATM.read_text().split()[1]) * PAGE
+
+    given = questions(1200)
+    first = [asked(server, question) for question in given[:200]]
+    before = memory()
+    for question in given[200:]:
+        asked(server, question)
+    assert [asked(server, question) for question in given[:200]] == first
+    assert memory() - before < 16 << 20
+
+
+def test_who_goes_away_before_the_answer_leaves_no_trace(server, capfd):
+    for question in questions(10):
+        connection = http.client.HTTPConnection(*server.server_address, timeout=60)
+        connection.request("POST", "/ask", json.dumps(question), JSON)
+        connection.close()
+    assert asked(server, {"ask": "about", "model": "rnn"})[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_saved_page_keeps_the_answers_to_a_teachers_sentences(tiny_run, tmp_path):
+    lessons = tmp_path / "lessons.txt"
+    lessons.write_text("Le chat dort.\tLe chat dorment.\n\nLes chiens …\n", encoding="utf-8")
+    where = ["page", "--run", str(tiny_run.folder), "--save", str(tmp_path / "given")]
+    done = CliRunner().invoke(app, [*where, "--sentences", str(lessons)])
+    assert done.exit_code == 0, done.stderr
+    page = (tmp_path / "given" / "index.html").read_text(encoding="utf-8")
+    kept = json.loads(page.partition('id="kept">')[2].partition("</script>")[0])
+    assert [each["state"]["text"] for each in kept["examples"]] == ["Le chat dort.", "Les chiens …"]
+    assert kept["examples"][0]["state"]["at"] == 2
+    asked = {json.loads(question)["ask"] for question in kept["answers"]}
+    assert asked == {"about", "card", "read", "expect", "place", "readings", "check", "write"}
+    off = '{"ask":"read","model":"ll-rnn","text":"Le chat dort.","off":["Number"],"context":""}'
+    assert len(kept["answers"][off]["words"]) == 5
+
+    for texts, said in (("\n", "found none"), ("a\tb\tc\n", "line 1: expected one or two")):
+        lessons.write_text(texts, encoding="utf-8")
+        done = CliRunner().invoke(app, [*where, "--sentences", str(lessons)])
+        assert done.exit_code != 0
+        assert said in done.stderr
+    done = CliRunner().invoke(app, where)
+    assert "expected both --save FOLDER and --sentences FILE" in done.stderr
+
+
+# A shell that starts the tests in the background has them ignore interrupts; the page does not.
+ENDLESS = """
+import re, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from accord.pipeline.cli.main import app
+from accord.pipeline.page.answers import AskedModel
+
+read = AskedModel.read
+
+def endless(model, text: str):
+    if text == "endless":
+        print("asked", flush=True)
+        re.match("(?:a|a)*b", "a" * 99)  # of which no other thread gets a turn
+    return read(model, text)
+
+AskedModel.read = endless
+app(sys.argv[1:])
+"""
+
+
+def test_an_interrupt_ends_it_at_once_whatever_is_being_answered(tiny_run):
+    command = ["page", "--run", str(tiny_run.folder), "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, *command], stdout=subprocess.PIPE, text=True
+    ) as page:
+        try:
+            address = urlsplit(page.stdout.readline().split(" ")[0]).netloc
+            question = {"ask": "read", "model": "ll-rnn", "text": "endless"}
+            connection = http.client.HTTPConnection(address)
+            threading.Thread(target=_ask, args=(connection, question), daemon=True).start()
+            assert page.stdout.readline() == "asked\n"
+            page.send_signal(signal.SIGINT)
+            assert page.wait(timeout=2) == -signal.SIGINT
+        finally:
+            page.kill()
+
+
+def _ask(connection: http.client.HTTPConnection, question: dict) -> None:
+    kind = {"Content-Type": "application/json"}
+    connection.request("POST", "/ask", json.dumps(question), kind)

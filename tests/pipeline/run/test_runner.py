@@ -1,5 +1,6 @@
-"""The runner: skips what is done, says why it reruns, and loses nothing when it is stopped."""
+"""The runner: skips what is done, says why it reruns, loses nothing; seeds and shards."""
 
+import json
 import random
 import re
 import resource
@@ -10,14 +11,24 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from run_cases import copy_prepared
+import torch
+from run_cases import Here, copy_prepared
 
 import accord
-from accord.pipeline.base.artefact import faults
+from accord.corpora.sources import read
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_tensors
+from accord.pipeline.base import arrow as tables
+from accord.pipeline.base.artefact import faults, hashes_of
+from accord.pipeline.base.tables import by_seed, mean_and_spread, with_seeds
 from accord.pipeline.config.configuration import load_config
+from accord.pipeline.model import comparison
 from accord.pipeline.model.comparison import scores
+from accord.pipeline.run.pool import SHARDS, Shards
 from accord.pipeline.run.run import Run
+from accord.pipeline.stages import tokenise
 
 ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
 
@@ -211,3 +222,106 @@ def test_a_finished_run_stands_until_another_is_finished_in_its_place(runs):
     accord.run("tiny", set={"featurise.forms": 7}, until="encode", runs=runs)
     assert (runs / "tiny" / "run.json").read_bytes() == manifest
     assert accord.load(runs / "tiny").score("Le chat dort.")
+
+
+def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
+    config = tmp_path / "both.yaml"
+    config.write_text(
+        "base: tiny\nmodels: {net: {train: {seed: 7}}, counted: {train: {output: background}}}"
+    )
+    models = with_seeds(load_config(str(config)).models, 3)
+    seeds = {name: sections["train"].seed for name, sections in models.items()}
+    assert seeds == {"net": 7, "net-seed2": 8, "net-seed3": 9, "counted": 1}
+    assert by_seed(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
+    with pytest.raises(ValueError, match="seeds: expected 1 or more, got 0"):
+        with_seeds(load_config("tiny").models, 0)
+    config.write_text("base: tiny\nmodels: {net: {}, net-seed2: {}}")
+    for seeds in (1, 2):
+        with pytest.raises(ValueError, match="'net-seed2' is called like a seed of 'net'"):
+            with_seeds(load_config(str(config)).models, seeds)
+
+
+@pytest.mark.slow
+def test_a_family_is_one_row_and_each_seed_begins_with_weights_of_its_own(tmp_path):
+    """The steps are too short to move a weight."""
+    changes = {"train.epochs": 1, "train.learning_rate": 1e-12, "train.ema": 0.0}
+    run = accord.run("tiny", set=changes, seeds=2, runs=tmp_path)
+    scores = comparison.scores(run.folder)
+    chosen = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
+    of_model = chosen.set_index("model")["value"]
+    assert list(of_model.index) == ["rnn", "rnn-seed2", "ll-rnn", "ll-rnn-seed2"]
+    rows = (run.folder / "report" / "table.md").read_text().splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == ["rnn", "ll-rnn"]
+    pair = of_model["ll-rnn"], of_model["ll-rnn-seed2"]
+    expected = f"{np.mean(pair):,.1f} ± {abs(pair[0] - pair[1]) / np.sqrt(2):,.1f}"
+    assert rows[1].split("|")[2].strip() == expected == mean_and_spread(pair, 1)
+    first, second = (
+        load_tensors(run.artefacts[name, "train"].folder / WEIGHTS) for name in ("rnn", "rnn-seed2")
+    )
+    drawn = first["embedding.weight"]
+    assert not torch.allclose(drawn, second["embedding.weight"], atol=1e-3)
+    assert torch.allclose(drawn.std(), second["embedding.weight"].std(), rtol=0.1)
+
+
+@pytest.fixture
+def changes(tmp_path, monkeypatch) -> list[str]:
+    """Sources that can be cut and others that cannot, with copies, labels and documents."""
+    monkeypatch.setattr(tables, "BATCH", 20)
+    texts = [sentence.text for sentence in read("tiny")]
+    rows = [
+        {"text": text, "document": f"d{number // 7}", "genre": "abc"[number // 90]}
+        for number, text in enumerate(texts[:250] + texts[40:60])
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (tmp_path / "texts").mkdir()
+    for number in range(4):
+        lines = "\n".join(texts[200 + 40 * number : 250 + 40 * number])
+        (tmp_path / "texts" / f"{number}.txt").write_text(f"{lines}\n\nZorglub glube .\n")
+    first = "\n".join(texts[:30])
+    (tmp_path / "first.txt").write_text(f"{first}\nEncore une autre phrase que voilà .\n")
+    sources = f"[{tmp_path / 'rows.jsonl'}, {tmp_path / 'texts'}]"
+    pretraining = f"corpus.pretraining={tmp_path / 'first.txt'}"
+    return [f"corpus.source={sources}", pretraining, "corpus.labels=[genre, source]"]
+
+
+def prepared(
+    runs: Path, changes: list[str], shards: Shards | None = None, until: str = "encode"
+) -> Run:
+    this = Run(load_config("tiny", changes, ["ll-rnn"]), runs, shards)
+    this.execute(until)
+    return this
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("protocol", "counts"), [("open", (1, 5)), ("closed", (2,))])
+def test_the_bytes_do_not_depend_on_the_number_of_shards(tmp_path, changes, protocol, counts):
+    changes = [*changes, f"analyse.protocol={protocol}", "encode.merges=20"]
+    whole = hashes_of(prepared(tmp_path / "whole", changes).store.folder)
+    assert any(name.endswith("train.documents.npy") for name in whole)
+    assert any(name.endswith("pretraining.labels.npy") for name in whole)
+    for count in counts:
+        here = Here()
+        this = prepared(tmp_path / str(count), changes, Shards(count, here))
+        assert hashes_of(this.store.folder) == whole
+        assert here.called >= 4 * count
+
+
+@pytest.mark.slow
+def test_an_interrupted_stage_resumes_with_the_shards_that_are_whole(
+    tmp_path, changes, capsys, monkeypatch
+):
+    whole = prepared(tmp_path / "whole", changes, until="tokenise")
+    here = Here()
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(tokenise, "compute", lambda *given, **shards: 1 / 0)
+        prepared(tmp_path / "runs", changes, Shards(5, here))
+    [left] = (tmp_path / "runs" / "artefacts").glob(".tokenise-*.partial")
+    damaged, missing, *others = sorted(left.glob(f"{SHARDS}/*/{tokenise.COUNTS}"))
+    assert len(others) == 3
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    missing.unlink()
+    (left / "stranger.arrow").write_bytes(b"of the interrupted run")
+    capsys.readouterr()
+    this = prepared(tmp_path / "runs", changes, Shards(5, here), "tokenise")
+    assert "tokenise: 3 of 5 shards are there" in capsys.readouterr().err
+    assert hashes_of(this.store.folder) == hashes_of(whole.store.folder)

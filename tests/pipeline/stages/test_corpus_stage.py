@@ -1,15 +1,25 @@
-"""Sentences and their splits: none lost, none twice, whatever the source."""
+"""Sentences and their splits: none lost, none twice, documents whole, whatever the source."""
 
 import gzip
 import json
 import lzma
-from itertools import groupby
+from array import array
+from itertools import groupby, pairwise
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import accord
+from accord.corpora.sources import read
 from accord.pipeline.base.arrow import rows, splits
 from accord.pipeline.config.sections import CorpusParams
+from accord.pipeline.data.encoded import read_sentences, weighted
+from accord.pipeline.model.comparison import read_scores
 from accord.pipeline.stages import corpus
+from accord.pipeline.stages.corpus import split_by_document, split_by_sentence
 
 
 def made(out, *sources: str, **params) -> dict[str, list[str]]:
@@ -277,3 +287,124 @@ def test_short_sentences_of_running_text_are_kept_as_often_as_they_stand_there(
     found = [text for texts in made(tmp_path / "out", "eltec").values() for text in texts]
     assert found.count("— Oui.") == 80
     assert found.count(long) == 1
+
+
+SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=60)  # of documents
+
+
+def numbered(sizes: list[int]) -> array:
+    return array("I", [number for number, size in enumerate(sizes) for _ in range(size)])
+
+
+@given(
+    SIZES, st.sampled_from([0.05, 0.2, 7, 60]), st.integers(0, 5), st.integers(1, 500) | st.none()
+)
+def test_splits_are_of_whole_documents_and_as_long_as_they_should_be(sizes, amount, seed, limit):
+    documents = numbered(sizes)
+    params = CorpusParams(valid=amount, test=amount, seed=seed, limit=limit)
+    parts = split_by_document(documents, [], params)
+    if parts is None:
+        return
+    assert list(parts) == ["train", "valid", "test"]
+    drawn = [number for part in parts.values() for number in part]
+    total = min(limit or len(documents), len(documents))
+    assert len(drawn) == len({*drawn}) == total
+    of_parts = [{documents[number] for number in part} for part in parts.values()]
+    assert sum(map(len, of_parts)) == len(set.union(*of_parts))
+    wanted = round(amount * total) if amount < 1 else amount
+    for split in ("valid", "test"):
+        assert wanted / 2 <= len(parts[split]) < max(2 * wanted, 1)
+    assert parts["train"]
+
+
+@given(st.integers(20, 200), st.integers(0, 5), st.integers(20, 200) | st.none())
+def test_documents_of_one_sentence_are_split_as_sentences_are(sentences, seed, limit):
+    params = CorpusParams(valid=0.1, test=5, seed=seed, limit=limit)
+    apart = split_by_sentence(sentences, params)
+    assert split_by_document(array("I", range(sentences)), [], params) == apart
+    assert split_by_document(array("I", [0] * sentences), [0], params) == apart
+
+
+def test_where_short_documents_are_left_a_split_has_as_many_sentences_as_it_should():
+    sizes = [9, 1, 5] * 50
+    for seed in range(20):
+        parts = split_by_document(numbered(sizes), [], CorpusParams(valid=40, test=73, seed=seed))
+        assert {split: len(part) for split, part in parts.items()} == {
+            "train": 750 - 113,
+            "valid": 40,
+            "test": 73,
+        }
+
+
+def test_each_of_several_sources_gives_its_share():
+    """Three novels beside a thousand short articles are not passed over."""
+    articles, novels = [4] * 1000, [1000, 1000, 2000]
+    of_parts = [range(1000), range(1000, 1003)]
+    params = CorpusParams(valid=2000, test=2000)
+    parts = split_by_document(numbered(articles + novels), [], params, of_parts)
+    for split in ("valid", "test"):
+        of_novels = sum(number >= 4000 for number in parts[split])
+        assert (of_novels, len(parts[split])) == (1000, 2000)
+
+
+@pytest.fixture(scope="module")
+def this(tmp_path_factory, slow):
+    """Two sources, the first of documents of four sentences, the second of single sentences."""
+    folder = tmp_path_factory.mktemp("documents")
+    lines = [sentence.text for sentence in read("tiny")]
+    half = len(lines) // 2
+    documents = ("\n".join(lines[start : start + 4]) for start in range(0, half, 4))
+    (folder / "long.txt").write_text("\n\n".join(documents), encoding="utf-8")
+    (folder / "short.txt").write_text("\n\n".join(lines[half:]), encoding="utf-8")
+    changes = {
+        "corpus.source": [str(folder / name) for name in ("long.txt", "short.txt")],
+        "corpus.test": 40,
+        "train.epochs": 1,
+        "train.text": "documents",
+        "train.source_weights": {"long.txt": 2, "short.txt": 0.5},
+    }
+    return accord.run("tiny", set=changes, models=["ll-rnn"], runs=folder / "runs")
+
+
+def folder_of(run, stage):
+    return run.artefacts["ll-rnn", stage].folder
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+def test_documents_are_numbered_as_the_source_has_them(this, split):
+    named = [row["document"] for row in rows(folder_of(this, "corpus") / f"{split}.arrow")]
+    numbers = read_sentences(folder_of(this, "encode"), split).documents
+    same = [first == second for first, second in pairwise(named)]
+    assert (numbers[1:] == numbers[:-1]).tolist() == same
+    assert any(same) and not all(same)
+
+
+def test_sentences_read_by_themselves_have_figures_of_their_own(this):
+    scores = read_scores(folder_of(this, "evaluate"))
+    values = scores.set_index(["split", "metric"])["value"]
+    assert values["test", "perplexity"] != values["test", "perplexity without context"]
+    single = values["test/short.txt", "bits per character"]
+    assert single == pytest.approx(
+        values["test/short.txt", "bits per character without context"], abs=1e-5
+    )
+
+
+def test_the_figures_of_a_split_are_those_of_its_sources_together(this):
+    scores = read_scores(folder_of(this, "evaluate"))
+    values = scores.set_index(["split", "metric"])["value"]
+    for split in ("valid", "test"):
+        parts = [f"{split}/long.txt", f"{split}/short.txt"]
+        figures = pd.DataFrame({name: values[name] for name in (split, *parts)})
+        tokens = figures.loc["words"] + figures.loc["sentences"]
+        nats = figures.loc["nats per word"] * tokens
+        characters = nats / np.log(2) / figures.loc["bits per character"]
+        for counted in (tokens, nats, characters):
+            assert counted[parts].sum() == pytest.approx(counted[split])
+        assert (tokens[parts] > 0).all()
+
+
+def test_a_source_is_read_as_often_as_its_weight_says(this):
+    encoded = folder_of(this, "encode")
+    text = weighted(read_sentences(encoded, "train"), encoded, {"long.txt": 2})
+    parts = [row["part"] for row in rows(folder_of(this, "tokenise") / "train.arrow")]
+    assert text.weights.tolist() == [2 if part == "long.txt" else 1 for part in parts]

@@ -1,4 +1,4 @@
-"""The n-gram background in a run: counted from the training ids, cross-fitted for training."""
+"""n-grams in a run: counted from the training ids, of every history, cross-fitted for training."""
 
 import math
 
@@ -7,6 +7,7 @@ import pytest
 from run_cases import scores_of
 
 import accord
+from accord.models.parts import HISTORIES
 from accord.pipeline.base.arrow import open_table
 
 
@@ -39,3 +40,30 @@ def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path)
     assert listed == int(listed) > figures["bigrams", "train", "parameters"]
     words = accord.load(run.folder, "kneser-ney").score("Le chat dort.")
     assert all(math.isfinite(word.log_p) and word.log_p < 0 for word in words)
+
+
+SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, slow):
+    folder = tmp_path_factory.mktemp("histories")
+    models = "".join(f"  {name}: {{background: {{history: {name}}}}}\n" for name in HISTORIES)
+    (folder / "histories.yaml").write_text(
+        "base: tiny\n"
+        "encode: {classes: 12}\n"
+        "background: {kind: ngram, order: 3}\n"
+        "train: {output: background}\n"
+        f"models:\n{models}"
+    )
+    return accord.run(str(folder / "histories.yaml"), until="evaluate", runs=folder / "runs")
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path):
+    table = scores_of(run.folder)
+    of_model = table[(table["model"] == history) & (table["metric"] == "perplexity")]
+    assert of_model["value"].between(1, 1000).all() and len(of_model)
+    accord.export(run.folder, history, tmp_path / "out")
+    there, here = accord.load(tmp_path / "out"), accord.load(run.folder, history)
+    assert there.score_all(SENTENCES) == here.score_all(SENTENCES)
