@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,20 +23,22 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from accord.errors import AccordError
+from accord.models.common.checks import expect
 from accord.models.common.files import WEIGHTS, write_whole
 
 MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; deflate reaches 1032
 NUMBERS = "biuf"  # kinds of numbers in numpy
-# Errors that numpy and zipfile raise for a bad file.
+# Errors that numpy, zipfile and safetensors raise for a bad file.
 DAMAGE = (
     *(ValueError, EOFError, KeyError, OverflowError, NotImplementedError, RuntimeError),
     *(SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error),
+    SafetensorError,
 )
 
 
 def load_array(path: Path, mapped: bool = False) -> np.ndarray:
     """Return the numbers of a `.npy` file; mapped, it stays on disk until it is read."""
-    with _named(path), path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         _check(file, path.stat().st_size)
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         if array.dtype.kind not in NUMBERS:
@@ -47,7 +50,7 @@ def load_arrays(
     path: Path, names: Sequence[str], chosen: Sequence[str] | None = None
 ) -> dict[str, np.ndarray]:
     """Read the chosen arrays, by default all, of a `.npz` file that has these and no others."""
-    with _named(path), zipfile.ZipFile(path) as archive:
+    with naming(path), zipfile.ZipFile(path) as archive:
         present = [member.filename.removesuffix(".npy") for member in archive.infolist()]
         if sorted(present) != sorted(names):
             raise AccordError(f"expected the arrays {', '.join(names)}, found {', '.join(present)}")
@@ -86,7 +89,7 @@ def _check(file: IO[bytes], size: int) -> None:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Turn errors of the block into one that names the file."""
     try:
         yield
@@ -108,17 +111,8 @@ def save_weights(weights: Weights, path: Path) -> None:
 
 def load_weights(path: Path) -> Weights:
     """Return the weights of a file; safetensors validates its header before it reads them."""
-    with refused_by_name(path):
+    with naming(path):
         return load_file(path)
-
-
-@contextmanager
-def refused_by_name(path: Path) -> Iterator[None]:
-    """Turn errors of safetensors into one that names the file."""
-    try:
-        yield
-    except SafetensorError as error:
-        raise AccordError(f"{path} cannot be loaded: {error}") from None
 
 
 def shapes_of(tensors: Mapping[str, Any]) -> Shapes:
@@ -127,12 +121,11 @@ def shapes_of(tensors: Mapping[str, Any]) -> Shapes:
 
 def check_shapes(where: str, expected: Shapes, shapes: Shapes) -> None:
     """Reject parameters that do not belong to a network."""
-    if expected.keys() != shapes.keys():
-        differ = ", ".join(sorted(expected.keys() ^ shapes.keys())[:MOST_NAMED])
-        raise AccordError(f"{where}expected the parameters of this network; these differ: {differ}")
+    if differ := sorted(expected.keys() ^ shapes.keys())[:MOST_NAMED]:
+        names = ", ".join(differ)
+        raise AccordError(f"{where}expected the parameters of this network; these differ: {names}")
     for name, shape in expected.items():
-        if shape != shapes[name]:
-            raise AccordError(f"{where}{name}: expected {shape}, got {shapes[name]}")
+        expect(f"{where}{name}", shape == shapes[name], f"{shape}", shapes[name])
 
 
 SHARD = 16_000_000  # bytes of a file, at most
@@ -143,9 +136,9 @@ LARGEST = 127
 LARGE = 1000  # numbers of a matrix from which on int8 saves more than its scales take
 
 
-def shard_name(number: int, count: int) -> str:
-    """Return the name of a shard, as the Hugging Face hub has it."""
-    return f"model-{number:05}-of-{count:05}.safetensors"
+def shard_names(count: int) -> list[str]:
+    """Return the names of shards, as the Hugging Face hub has them."""
+    return [f"model-{number:05}-of-{count:05}.safetensors" for number in range(1, count + 1)]
 
 
 def packed(weights: Mapping[str, np.ndarray], int8: bool) -> Weights:
@@ -181,29 +174,27 @@ def unpacked(kept: Mapping[str, np.ndarray]) -> Weights:
 
 def save_shards(kept: Mapping[str, np.ndarray], folder: Path) -> list[Path]:
     """Write the result of `packed` to as many files as needed."""
+    most = SHARD - HEADER
+    pieces: Weights = {}
+    for name, array in kept.items():
+        if array.nbytes <= most:
+            pieces[name] = array
+        else:
+            rows = most // array[0].nbytes
+            for number, piece in enumerate(np.split(array, range(rows, len(array), rows))):
+                pieces[f"{name}{PIECE}{number:05}"] = piece
     shards: list[Weights] = [{}]
-    room = SHARD - HEADER
-    for name, array in _pieces(kept):
+    room = most
+    for name, array in pieces.items():
         if room < array.nbytes:
             shards.append({})
-            room = SHARD - HEADER
+            room = most
         shards[-1][name] = array
         room -= array.nbytes
-    paths = [folder / shard_name(number, len(shards)) for number, _ in enumerate(shards, start=1)]
+    paths = [folder / name for name in shard_names(len(shards))]
     for path, shard in zip(paths, shards, strict=True):
         save_weights(shard, path)
     return paths
-
-
-def _pieces(kept: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield arrays by name; the rows of one larger than a shard in pieces."""
-    for name, array in kept.items():
-        if array.nbytes <= SHARD - HEADER:
-            yield name, array
-            continue
-        rows = (SHARD - HEADER) // array[0].nbytes
-        for number, piece in enumerate(np.split(array, range(rows, len(array), rows))):
-            yield f"{name}{PIECE}{number:05}", piece
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -211,10 +202,10 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     shards = sorted(folder.glob("model-*-of-*.safetensors"))
-    expected = [shard_name(number, len(shards)) for number in range(1, len(shards) + 1)]
-    if not shards or [path.name for path in shards] != expected:
-        names = ", ".join(path.name for path in shards) or "none"
-        raise AccordError(f"{folder}: expected {WEIGHTS} or all shards of a model, found {names}")
+    names = [path.name for path in shards]
+    if not shards or names != shard_names(len(shards)):
+        found = ", ".join(names) or "none"
+        raise AccordError(f"{folder}: expected {WEIGHTS} or all shards of a model, found {found}")
     return shards
 
 
@@ -223,9 +214,9 @@ def load_model(folder: Path) -> Weights:
     kept: Weights = {}
     for path in weight_files(folder):
         kept |= load_weights(path)
-    for name in sorted(name for name in kept if PIECE in name):
-        whole, piece = name.split(PIECE)[0], kept.pop(name)
-        kept[whole] = np.concatenate([kept[whole], piece]) if whole in kept else piece
+    pieces = sorted(name for name in kept if PIECE in name)
+    for whole, names in groupby(pieces, key=lambda name: name.split(PIECE)[0]):
+        kept[whole] = np.concatenate([kept.pop(name) for name in names])
     try:
         return unpacked(kept)
     except ValueError as error:

@@ -66,8 +66,6 @@ def check_finite(name: str, numbers: "np.ndarray") -> None:
     """Reject results that are NaN or infinite."""
     import numpy as np  # here, as a configuration is checked without it
 
-    wrong = ~np.isfinite(numbers)
-    if wrong.any():
-        raise NumericalError(
-            f"{name} is not finite: {numbers[wrong][0]} in {wrong.sum():,} of {wrong.size:,} places"
-        )
+    if len(wrong := numbers[~np.isfinite(numbers)]):
+        places = f"{len(wrong):,} of {numbers.size:,} places"
+        raise NumericalError(f"{name} is not finite: {wrong[0]} in {places}")

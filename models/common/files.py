@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.errors import AccordError
+from accord.models.common.checks import expect
 
 WEIGHTS = "model.safetensors"  # as the Hugging Face hub expects
 CURVE = "curve.csv"  # of losses, by epoch
@@ -23,18 +24,15 @@ def load_json(path: Path, kind: type, finite: bool = True) -> Any:
 
     Numbers must be finite, unless `finite` is false.
     """
-    if path.stat().st_size > LARGEST:
-        raise AccordError(
-            f"{path}: expected at most {LARGEST:,} bytes, got {path.stat().st_size:,}"
-        )
+    size = path.stat().st_size
+    expect(f"{path}", size <= LARGEST, f"at most {LARGEST:,} bytes", f"{size:,}")
     try:
         content = json.loads(
             path.read_text(encoding="utf-8"), parse_constant=_reject_constant if finite else None
         )
     except (ValueError, RecursionError) as error:
         raise AccordError(f"{path}: expected JSON, but {error}") from None
-    if not isinstance(content, kind):
-        raise AccordError(f"{path}: expected {JSON_NAMES[kind]}, got {type(content).__name__}")
+    expect(f"{path}", isinstance(content, kind), JSON_NAMES[kind], type(content).__name__)
     return content
 
 
@@ -70,7 +68,6 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file down to the disk, and then put it in the place of the old one."""
     with whole(path) as partial:
         partial.write_bytes(content)
 
@@ -100,8 +97,6 @@ def _suffix(pid: int) -> str:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)  # sends no signal, and fails if none could be sent
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # it may be of another user
     return True

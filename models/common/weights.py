@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.common.arrays import check_shapes, refused_by_name, shapes_of
+from accord.models.common.arrays import check_shapes, naming, shapes_of
 from accord.models.common.files import write_whole
 
 
@@ -19,7 +19,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a file; safetensors validates its header before it reads them."""
-    with refused_by_name(path):
+    with naming(path):
         return load_file(path)
 
 
