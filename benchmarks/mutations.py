@@ -151,8 +151,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "models/inference/interface.py": [
         (
             "one contender too few",
-            'np.argsort(-best, kind="stable")[:k]',
-            "np.argsort(-best)[: k - 1]",
+            'np.argsort(-(row + heaviest), kind="stable")[:k]',
+            "np.argsort(-(row + heaviest))[: k - 1]",
         ),
     ],
     "models/inference/torch_model.py": [

@@ -17,6 +17,7 @@ import numpy as np
 
 from accord.errors import AccordError, NumericalError
 from accord.models.data import END, NO_WORD, Sentences, begin_alike, branches, of_like_length, trees
+from accord.models.ngrams import library
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 PIECE = 256  # words of each text, of those that are longer: novels are read side by side
@@ -108,22 +109,20 @@ class InferenceModel:
 
     def top(self, h: Rows, k: int, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log p and ids of the k likeliest words, the best first: each (N × k)."""
-        log_p = self.signature_log_prob(h, context)
         words, starts = self.members
-        sizes = np.diff(starts)
-        heaviest = np.full(len(sizes), -np.inf)
-        heaviest[sizes > 0] = self.log_share[words[starts[:-1][sizes > 0]]]
-        rows = [self._top(row + heaviest, row, k) for row in log_p]
-        return np.array([best for best, _ in rows]), np.array([words for _, words in rows])
-
-    def _top(self, best: np.ndarray, log_p: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return them in one state: they are in the k signatures with the best words."""
-        words, starts = self.members
-        chosen = np.argsort(-best, kind="stable")[:k]
-        contenders = np.concatenate([words[starts[s] : starts[s + 1]][:k] for s in chosen.tolist()])
-        scores = log_p[self.signature[contenders]] + self.log_share[contenders]
-        order = np.argsort(-scores, kind="stable")[:k]
-        return scores[order], contenders[order]
+        has_words = np.diff(starts) > 0
+        heaviest = np.full(len(has_words), -np.inf)
+        heaviest[has_words] = self.log_share[words[starts[:-1][has_words]]]
+        log_p, ids = [], []
+        for row in self.signature_log_prob(h, context):
+            # They are in the k signatures with the best words.
+            best = np.argsort(-(row + heaviest), kind="stable")[:k].tolist()
+            contenders = np.concatenate([words[starts[s] : starts[s + 1]][:k] for s in best])
+            scores = row[self.signature[contenders]] + self.log_share[contenders]
+            order = np.argsort(-scores, kind="stable")[:k]
+            log_p.append(scores[order])
+            ids.append(contenders[order])
+        return np.array(log_p), np.array(ids)
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
@@ -134,24 +133,22 @@ class InferenceModel:
 
     def draw(self, h: Rows, context: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Draw one word in each state from p, a signature first, then a word of it: (N)."""
-        size = max(1, DRAWN_AT_ONCE // len(self.members[1]))
-        parts = [slice(start, start + size) for start in range(0, len(h), size)]
-        return np.concatenate([self._draw(h[part], context[part], generator) for part in parts])
-
-    def _draw(self, h: Rows, context: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        log_p = self.signature_log_prob(h, context).astype(np.float64)
-        drawn = choose(np.exp(log_p), generator)
         words, starts = self.members
-        cumulative = self._cumulative_shares
-        start = np.where(starts[drawn] > 0, cumulative[starts[drawn] - 1], 0.0)
-        whole = cumulative[starts[drawn + 1] - 1] - start
-        # A little less than drawn: rounding must not carry a lot into the next signature.
-        lot = start + generator.random(len(drawn)) * (1 - 1e-9) * whole
-        place = np.searchsorted(cumulative, lot, side="right")
-        return words[np.clip(place, starts[drawn], starts[drawn + 1] - 1)]
+        size = max(1, DRAWN_AT_ONCE // len(starts))
+        drawn = []
+        for part in slices(len(h), size):
+            log_p = self.signature_log_prob(h[part], context[part]).astype(np.float64)
+            signature = choose(np.exp(log_p), generator)
+            first, stop, cumulative = starts[signature], starts[signature + 1], self._cumulative
+            start = np.where(first > 0, cumulative[first - 1], 0.0)
+            # A little less than drawn: rounding must not carry a lot into the next signature.
+            lot = generator.random(len(signature)) * (1 - 1e-9) * (cumulative[stop - 1] - start)
+            place = np.searchsorted(cumulative, start + lot, side="right")
+            drawn.append(words[np.clip(place, first, stop - 1)])
+        return np.concatenate(drawn)
 
     @cached_property
-    def _cumulative_shares(self) -> np.ndarray:
+    def _cumulative(self) -> np.ndarray:
         """Return the cumulative shares of all members."""
         return np.cumsum(np.exp(self.log_share[self.members[0]]))
 
@@ -169,8 +166,7 @@ class InferenceModel:
             targets = sentences.ids[positions].astype(np.int64)
             words = np.concatenate([np.full((1, targets.shape[1]), END), targets[:-1]])
             state = self.initial_state(words.shape[1])
-            size = max(1, WORDS_AT_ONCE // words.shape[1])
-            for piece in (slice(start, start + size) for start in range(0, len(words), size)):
+            for piece in slices(len(words), max(1, WORDS_AT_ONCE // words.shape[1])):
                 in_text, real = positions[piece], is_word[piece]
                 of_words = {name: values[in_text] for name, values in extra.items()}
                 h, state = self.advance(words[piece], state, of_words)
@@ -195,7 +191,7 @@ class InferenceModel:
         """Return log p of every word of the vocabulary at every position: (N × V)."""
         log_p = np.zeros((len(sentences.ids), len(self.signature)))
         for read in self.states(sentences):
-            for part in self._parts(len(read.positions)):
+            for part in slices(len(read.positions), self.scored_at_once):
                 log_p[read.positions[part]] = self.log_prob(read.h[part], read.context[part])
         return log_p
 
@@ -206,7 +202,8 @@ class InferenceModel:
         for positions, ids in trees(sentences):
             begins, branch = branches(ids)
             first = positions.T[begins.T]  # position of each branch in the text, step by step
-            h = _concatenated([*self._outputs(ids, begins)])
+            outputs = [*self._outputs(ids, begins)]
+            h = library(outputs[0]).concatenate(outputs)
             words = with_others(sentences.ids[first], others)
             log_p = self._log_prob_in_parts(h, words, contexts[first])
             is_word = ids != NO_WORD
@@ -226,14 +223,10 @@ class InferenceModel:
 
     def _log_prob_in_parts(self, h: Rows, words: np.ndarray, context: np.ndarray) -> np.ndarray:
         """Return `log_prob_of` in memory that does not grow with the number of states."""
-        return np.concatenate(
-            [self.log_prob_of(h[p], words[p], context[p]) for p in self._parts(len(words))]
-            or [np.zeros(words.shape)]
-        )
-
-    def _parts(self, states: int) -> list[slice]:
-        size = self.scored_at_once
-        return [slice(start, start + size) for start in range(0, states, size)]
+        log_p = np.zeros(words.shape)
+        for part in slices(len(words), self.scored_at_once):
+            log_p[part] = self.log_prob_of(h[part], words[part], context[part])
+        return log_p
 
     def adaptor(self, h: Rows) -> np.ndarray:
         """Return a_t, one weight per feature: (N × F)."""
@@ -259,10 +252,7 @@ class InferenceModel:
 
     def condition_on(self, labels: np.ndarray) -> None:
         """From now on take all sentences to have these labels, one of each kind, 0 being none."""
-        raise AccordError(
-            "expected a model that was trained with labels of sentences (train.condition); this "
-            "one was not"
-        )
+        raise AccordError("expected a model that is trained with labels (train.condition)")
 
     @property
     def labels(self) -> np.ndarray | None:
@@ -270,22 +260,18 @@ class InferenceModel:
         return None
 
 
-def _concatenated(rows: list[Rows]) -> Rows:
-    """Return rows of several steps as one array."""
-    if isinstance(rows[0], np.ndarray):
-        return np.concatenate(rows)
-    import torch  # here, because models in numpy are queried without torch
-
-    return torch.cat(rows)
+def slices(length: int, size: int) -> list[slice]:
+    """Return consecutive slices of a size."""
+    return [slice(start, start + size) for start in range(0, length, size)]
 
 
 def expect_words(model: object) -> InferenceModel:
     """Return a model, if it is one over words that reads forwards."""
-    if not isinstance(model, InferenceModel):
-        raise AccordError(
-            f"expected a model over words that reads forwards, got {type(model).__name__}"
-        )
-    return model
+    if isinstance(model, InferenceModel):
+        return model
+    raise AccordError(
+        f"expected a model over words that reads forwards, got {type(model).__name__}"
+    )
 
 
 def no_sum(model: object) -> AccordError:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.models.data import Sentences
-from accord.models.inference.interface import InferenceModel, with_others
+from accord.models.inference.interface import InferenceModel, slices, with_others
 from accord.models.spelling.spelling import with_spelling
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
@@ -136,7 +136,6 @@ def distributions(
     """Yield positions and log p of every signature before them, a few at a time."""
     size = max(1, AT_ONCE // (1 + int(model.signature.max())))
     for read in model.states(sentences):
-        for first in range(0, len(read.positions), size):
-            part = slice(first, first + size)
+        for part in slices(len(read.positions), size):
             log_p = model.signature_log_prob(read.h[part], read.context[part])
             yield read.positions[part], log_p

@@ -23,7 +23,7 @@ from accord.models.common.arrays import load_array, load_arrays, narrow, save_ar
 from accord.models.common.checks import check_finite, check_range, expect
 from accord.models.common.files import load_json
 from accord.models.data import END, Model, Sentences, in_a_row
-from accord.models.inference.interface import InferenceModel
+from accord.models.inference.interface import InferenceModel, slices
 from accord.models.ngrams import Level, NGramTables, count, discount, find, kneser_ney_tables
 
 BOUNDARY = "\n"  # ends every word, and is in none
@@ -531,8 +531,7 @@ def open_score(
     classes = range(unknown, unknown + spelling.classes)
     log_p = model.score_alternatives(sentences, classes)
     is_unknown, of_form = np.isin(sentences.ids, classes), spelled_forms(spelling, text)
-    for first in range(0, len(log_p), WORDS_AT_ONCE):
-        part = slice(first, first + WORDS_AT_ONCE)
+    for part in slices(len(log_p), WORDS_AT_ONCE):
         spelled = of_form[text.positions[part]]
         log_p[part, 0] = with_spelling(log_p[part], spelled, is_unknown[part])
     return log_p[:, 0].copy()
