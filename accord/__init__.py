@@ -14,10 +14,9 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.pipeline.ask.reader import expect
+    from accord.pipeline.ask.scorer import expect, load
     from accord.pipeline.ask.scorer import explain_words as explain
     from accord.pipeline.ask.scorer import generate_sentences as generate
-    from accord.pipeline.ask.scorer import load
     from accord.pipeline.ask.scorer import score_sentence as score
     from accord.pipeline.ask.surprisal import surprisal
     from accord.pipeline.model.export import export
@@ -33,7 +32,7 @@ __version__ = "0.2.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 PLACES = {
-    "expect": "accord.pipeline.ask.reader:expect",
+    "expect": "accord.pipeline.ask.scorer:expect",
     "explain": "accord.pipeline.ask.scorer:explain_words",
     "export": "accord.pipeline.model.export:export",
     "generate": "accord.pipeline.ask.scorer:generate_sentences",

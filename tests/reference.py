@@ -12,8 +12,7 @@ from typer.core import TyperCommand
 from accord.models.common.schema import hints_of
 from accord.models.common.schema import meaning as meaning_of
 from accord.models.train import Epoch
-from accord.pipeline.ask.regions import REGION_MEASURES
-from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES, OF_PARTS
+from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES, OF_PARTS, REGION_MEASURES
 from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
 from accord.pipeline.model.metrics import METRICS

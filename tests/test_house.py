@@ -126,7 +126,7 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
         ("lexicon/chain.py", "from accord.corpora import sources", "corpora.sources"),
         ("pipeline/data/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
         ("models/encoder.py", "from accord.zoo import encoders", "zoo.encoders"),
-        ("pipeline/cli/score.py", "from accord.zoo import lattices", "zoo.lattices"),
+        ("pipeline/cli/model.py", "from accord.zoo import lattices", "zoo.lattices"),
         ("pipeline/model/network.py", "import accord.zoo.ngrams", "zoo.ngrams"),
         ("pipeline/stages/corpus.py", "import accord", "accord"),
     ],

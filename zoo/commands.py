@@ -8,7 +8,7 @@ from accord.corpora.sources import read_words
 from accord.lexicon.homophones import Homophones
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.cli.console import AtLeast1, command, make_room
-from accord.pipeline.cli.options import load_backward, load_model
+from accord.pipeline.cli.model import load_backward, load_model
 from accord.pipeline.data.catalogue import folder_of
 from accord.zoo.lattices import (
     Channel,

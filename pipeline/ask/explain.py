@@ -31,8 +31,7 @@ from accord.models.common.checks import check_finite
 from accord.models.data import Sentences
 from accord.models.inference.interface import Rows, expect_sum
 from accord.models.phi import Features
-from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.ask.texts import split_texts, without_gap
+from accord.pipeline.ask.scorer import Scorer, split_texts, without_gap
 from accord.pipeline.base.names import END, END_ID
 from accord.pipeline.base.tables import html_page
 from accord.pipeline.model.words import IDENTITY

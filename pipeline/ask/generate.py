@@ -41,8 +41,7 @@ from accord.models.inference.interface import expect_words
 from accord.models.spelling.matching import Matching
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.ask.explain import beginning_words
-from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.ask.texts import split_texts, without_gap
+from accord.pipeline.ask.scorer import Scorer, split_texts, without_gap
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_special, is_unknown
 from accord.pipeline.model.words import Vocabulary
 

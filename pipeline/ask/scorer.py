@@ -1,20 +1,42 @@
-"""A trained model for sentences as a person types them."""
+"""A trained model for texts as a person types them: sentences become words with scores.
 
-from collections.abc import Iterable, Iterator, Sequence
+Texts are split into sentences and tokenised, their words are scored in batches, and every word
+keeps its place in the text. A reader can also follow the expectations of the model: the entropy of
+the next word, the rank of the word that came, and the probability of features:
+
+    P(f = v | K) = Σ_x p(x | K)·share(x, v),    share(x, v) = Σ weights of x's analyses with v / all
+
+A word of several analyses counts for each by its weight, so the values of a feature sum to one;
+`none` is the value of analyses without it. An unknown word has the analyses of its class. A
+sentence end, and a word that no lexicon knows, has none.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from accord.corpora.tokenise import normalise
+from accord.corpora.detokenise import spans
+from accord.corpora.segment import sentence_spans
+from accord.corpora.text import HALF
+from accord.corpora.tokenise import normalise, tokenised
 from accord.errors import AccordError
+from accord.lexicon.analysis import feature_names
+from accord.models.common.checks import check_finite, nearest
 from accord.models.common.registry import Registry, imported
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, Rows, expect_words
-from accord.models.spelling.spelling import WrittenText, score_text
-from accord.pipeline.ask.texts import Context, Word, split_texts, tokens
+from accord.models.inference.next_word import Expected, NextWord, WordValues, distributions
+from accord.models.spelling.spelling import WrittenText, score_text, spelled_text
+from accord.pipeline.ask.split import PARTS, Split
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.model.find import TrainedModel, one
@@ -23,16 +45,98 @@ from accord.pipeline.model.folder import ModelFolder, open_folder
 if TYPE_CHECKING:
     import pandas as pd
 
+CONTEXT = "context"  # the column of a table with the text before each row
+GAPS = ("…", "...")
+BITS = 1 / math.log(2)  # in a nat
+AT_ONCE = 1000  # sentences read together
+
+
+class Context(StrEnum):
+    """What a word is conditioned on."""
+
+    text = "text"  # all words before it in its text
+    none = "none"  # those of its own sentence
+
+
+class SplitTexts(NamedTuple):
+    """The sentences of some texts in a row."""
+
+    sentences: list[str]  # as written
+    text: list[int]  # the number of each sentence's text, from 0
+    start: list[int]  # where each sentence begins in its text
+
+
+def split_texts(texts: Iterable[str]) -> SplitTexts:
+    """Split texts into sentences; a text without words has none."""
+    split = SplitTexts([], [], [])
+    for number, text in enumerate(texts):
+        for start, end in sentence_spans(text):
+            if normalise(text[start:end]):
+                split.sentences.append(text[start:end])
+                split.text.append(number)
+                split.start.append(start)
+    return split
+
+
+def tokens(sentences: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each sentence in the case of the text."""
+    return tokenised(map(_checked, sentences))
+
+
+def _checked(text: str) -> str:
+    """Return the text if it is valid: bytes that are not UTF-8 arrive as surrogates."""
+    if half := HALF.search(text):
+        raise AccordError(
+            f"expected text in UTF-8, found half of a character (a lone surrogate) behind "
+            f"{text[: half.start()][-40:]!r}"
+        )
+    return text
+
+
+def without_gap(text: str) -> str:
+    """Return a text without the gap at its end: a `…` behind a blank, or alone.
+
+    A `…` right behind a word is a mark of the text. A text without a gap is returned unchanged.
+    No regular expression: `\\s*…\\s*$` takes time that grows with the square of the blanks.
+    """
+    stripped = text.rstrip()
+    for gap in GAPS:
+        rest = stripped.removesuffix(gap)
+        if rest != stripped and (not rest or rest[-1].isspace()):
+            return rest.rstrip()
+    return text
+
+
+def pieces(documents: Sequence[int] | None, count: int, at_once: int) -> Iterator[slice]:
+    """Yield slices of at least `at_once` sentences, the last one perhaps shorter.
+
+    `documents` numbers the document of each of the `count` sentences; no document is cut.
+    """
+    first = 0
+    while first < count:
+        end = min(first + at_once, count)
+        while documents is not None and end < count and documents[end] == documents[end - 1]:
+            end += 1
+        yield slice(first, end)
+        first = end
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, its log-probability in nats, and whether the character model spelled it."""
+
+    form: str
+    log_p: float
+    spelled: bool
+
 
 # The functions that answer other queries. They are imported at their first call, as they import
 # this module.
 ANSWERS = {
     "surprisal": "accord.pipeline.ask.surprisal:of_sentences",
-    "expect": "accord.pipeline.ask.reader:expect",
     "explain": "accord.pipeline.ask.explain:explain",
     "generate": "accord.pipeline.ask.generate:generate",
     "nearest": "accord.pipeline.ask.vectors:nearest",
-    "read": "accord.pipeline.ask.reader:Reader",
     "agree": "accord.pipeline.study.agreement:agree",
 }
 # Kinds of models with a scorer of their own.
@@ -79,8 +183,7 @@ class Scorer:
 
     def expect(self, text: str, *features: str, context: str | None = None) -> "pd.DataFrame":
         """Return the probability of features, such as P(Number=Plur | K), before each word."""
-        chosen = [features] if features else []
-        return imported(ANSWERS["expect"])(text, self, *chosen, context=context)
+        return expect(text, self, features or FEATURES, context)
 
     def explain(
         self, text: str, *words: str, most: int = 3, context: str | None = None
@@ -166,7 +269,7 @@ class Scorer:
         documents = split.text if self.in_context(context) else None
         scored: list[list[Word]] = [[] for _ in texts]
         number = iter(split.text)
-        for read in imported(ANSWERS["read"])(self).read(split.sentences, documents):
+        for read in Reader(self).read(split.sentences, documents):
             for words in read.words():
                 scored[next(number)] += words
         return scored
@@ -306,3 +409,264 @@ def generate_sentences(
     The options are those of `accord.pipeline.ask.generate.generate`.
     """
     return (model or bundled()).generate(start, count, **options)
+
+
+@dataclass(frozen=True)
+class ReadWords:
+    """Columns of one length: the words of some sentences, each sentence with its end."""
+
+    sentence: np.ndarray  # the number of the word's sentence, from 0
+    form: list[str]  # as the model reads it; </s> of an end
+    start: np.ndarray  # where the word begins in the text
+    end: np.ndarray
+    is_end: np.ndarray  # whether it is the end of its sentence
+    nats: np.ndarray  # −log p
+    spelled: np.ndarray  # whether the character model spelled it
+    expected: Expected | None  # the expectations before each word, if the reader follows them
+    parts: np.ndarray | None  # of `nats`, by PARTS, if the reader splits it: (N × 5)
+
+    def by_sentence(self) -> Iterator[slice]:
+        """Yield the places of each sentence, its end included."""
+        ends = (np.flatnonzero(self.is_end) + 1).tolist()
+        return map(slice, [0, *ends[:-1]], ends)
+
+    def words(self) -> Iterator[list[Word]]:
+        """Yield the words of each sentence with their log p, its end included."""
+        words = [*map(Word, self.form, (-self.nats).tolist(), self.spelled.tolist())]
+        return (words[place] for place in self.by_sentence())
+
+
+class Reader:
+    """Reads sentences by one model and keeps the place of every word.
+
+    With `features`, perhaps none, it also follows expectations before each word: entropy, rank and
+    the probabilities of these features, in the columns `values`. A model of subwords lists
+    no words, so it has only log p. With `split` it also splits the surprisal of each word.
+    """
+
+    def __init__(self, scorer: Scorer, features: Sequence[str] | None = None, split: bool = False):
+        self.scorer, self.split = scorer, None
+        if split:
+            classes = len(scorer.vocabulary.unknown)
+            self.split = Split(expect_words(scorer.model), scorer.parts.readings, classes)
+        self.values: list[str] = []
+        self.next_word: NextWord | None = None
+        if features is not None and isinstance(scorer.model, InferenceModel):
+            vocabulary = scorer.vocabulary
+            count = len(vocabulary.forms)
+            self.values, shares = feature_shares(scorer.parts.analyses, count, features)
+            unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(vocabulary.unknown))
+            self.next_word = NextWord(scorer.model, shares, unknown)
+        elif features:
+            raise AccordError(f"expected a model over words, got a {type(scorer.model).__name__}")
+
+    def by(self, scorer: Scorer) -> "Reader":
+        """Return the same reader by a model that differs in its weights alone."""
+        other = copy(self)
+        other.scorer = scorer
+        for part in ("split", "next_word"):
+            if getattr(self, part):
+                setattr(other, part, copy(getattr(self, part)))
+                getattr(other, part).model = expect_words(scorer.model)
+        return other
+
+    def expect_ranks(self) -> None:
+        """Reject a model that cannot rank words."""
+        if self.next_word is None:
+            raise AccordError(
+                "expected a model of words, got one of subwords: it lists no words, and cannot "
+                "say which is the likeliest"
+            )
+
+    def read(
+        self,
+        sentences: Sequence[str],
+        documents: Sequence[int] | None = None,
+        starts: Sequence[int] | None = None,
+    ) -> Iterator[ReadWords]:
+        """Yield the words of the sentences, about AT_ONCE sentences at a time.
+
+        Neighbours with the same number in `documents` are read as one text. `starts` has the place
+        of each sentence in its text, by default 0.
+        """
+        for piece in pieces(documents, len(sentences), AT_ONCE):
+            of_piece = documents[piece] if documents is not None else None
+            words = self._read(sentences[piece], of_piece, piece.start)
+            yield words if starts is None else _moved(words, starts)
+
+    def read_text(self, text: str, context: str | None = None) -> ReadWords:
+        """Read one text, which may have several sentences, at once.
+
+        `context` is that of `Scorer.score`.
+        """
+        split = split_texts([text])
+        documents = split.text if self.scorer.in_context(context) and split.text else None
+        words = self._read(split.sentences or [""], documents, 0)
+        return _moved(words, split.start or [0])
+
+    def _read(
+        self, sentences: Sequence[str], documents: Sequence[int] | None, first: int
+    ) -> ReadWords:
+        """Read sentences at once; an error names words that a closed vocabulary lacks."""
+        texts = list(tokens(sentences))
+        cased = [self.scorer.cased(words) for words in texts]
+        lacking = [
+            f"{word!r} in sentence {number}"
+            for number, words in enumerate(cased, start=first + 1)
+            for word in dict.fromkeys(words)
+            if not self.scorer.is_open and word not in self.scorer.vocabulary.known
+        ]
+        if lacking:
+            raise AccordError(
+                f"expected words of this closed vocabulary; it does not know {', '.join(lacking)}"
+            )
+        batch, text = self.scorer.encoded(cased, documents)
+        log_p, spelled, expected, parts = self._scored(batch, text)
+        places = [
+            place
+            for sentence, words in zip(sentences, texts, strict=True)
+            for place in (*spans(sentence, words), (len(sentence), len(sentence)))
+        ]
+        start, end = np.array(places).T
+        number = np.repeat(np.arange(first, first + len(texts)), batch.lengths)
+        form = [text.forms[at] if at >= 0 else END for at in text.positions.tolist()]
+        is_end = text.positions < 0
+        return ReadWords(number, form, start, end, is_end, -log_p, spelled, expected, parts)
+
+    def _scored(
+        self, batch: Sentences, text: WrittenText
+    ) -> tuple[np.ndarray, np.ndarray, Expected | None, np.ndarray | None]:
+        """Return log p of words, which were spelled, the expectations, and parts of surprisal."""
+        if self.next_word is None and self.split is None:
+            return *self.scorer.score_encoded(batch, text), None, None
+        spelling = self.scorer.spelling
+        letters = spelled_text(spelling, text) if spelling else None
+        terms = np.zeros((len(batch.ids), 1 + len(PARTS)))
+
+        def observe(positions: np.ndarray, log_p: np.ndarray) -> None:
+            if self.split:
+                of_words = None if letters is None else letters[positions]
+                terms[positions] = self.split.terms(log_p, batch.ids[positions], of_words)
+
+        expected = None
+        if self.next_word:
+            expected = self.next_word.ask(batch, letters, observe)
+        else:
+            for positions, log_p in distributions(expect_words(self.scorer.model), batch):
+                observe(positions, log_p)
+        log_p = expected.log_p if expected else -terms[:, 0]
+        check_finite("log p", log_p)
+        first = UNKNOWN_ID + len(self.scorer.vocabulary.unknown)
+        is_spelled = (batch.ids >= UNKNOWN_ID) & (batch.ids < first) & (spelling is not None)
+        return log_p, is_spelled, expected, terms[:, 1:] if self.split else None
+
+
+def _moved(words: ReadWords, starts: Sequence[int]) -> ReadWords:
+    """Return the words with their places in the text instead of those in their sentence."""
+    offset = np.asarray(starts)[words.sentence]
+    return replace(words, start=words.start + offset, end=words.end + offset)
+
+
+POS = "pos"
+NONE = "none"
+
+
+def feature_shares(
+    analyses_of: "Callable[[Sequence[str]], pd.DataFrame]", words: int, features: Sequence[str]
+) -> tuple[list[str], WordValues]:
+    """Return columns such as `Number=Plur` and `Number=none`, and each word's share of each.
+
+    The feature `Number` has a column for each value; `Number=Plur` has this one. `analyses_of`
+    returns columns of the table of analyses, if any are needed.
+    """
+    for name, following in pairwise(sorted(features)):
+        if name == following:
+            raise AccordError(f"features: expected each once, got '{name}' again")
+    if not features:
+        return [], WordValues.none(words)
+    table = analyses_of(["word", "upos", "feats", "weight"])
+    table = table[table["word"] != END_ID]  # a guesser guesses at everything, the end too
+    word, weight = table["word"].to_numpy(), table["weight"].to_numpy(float)
+    total = np.bincount(word, weight, minlength=words)
+    some, without = total[word] > 0, np.flatnonzero(total == 0)
+    table, word = table[some], np.concatenate([word[some], without])
+    share = np.concatenate([weight[some] / total[word[: len(table)]], np.ones(len(without))])
+    names: list[str] = []
+    rows: list[tuple[np.ndarray, np.ndarray]] = []  # of analyses, and their columns
+    for feature in features:
+        name, _, value = feature.partition("=")
+        values, code = _values(name, table)
+        if value and value not in values:
+            raise AccordError(f"unknown value '{value}' of {name}{nearest(value, values)}")
+        code = np.concatenate([code, np.full(len(without), len(values) - 1)])
+        for queried in [value] if value else values:
+            at = np.flatnonzero(code == values.index(queried))
+            rows.append((at, np.full(len(at), len(names))))
+            names.append(f"{name}={queried}")
+    at, column = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
+    return names, WordValues(word[at], column, share[at], words, len(names))
+
+
+def _values(feature: str, analyses: "pd.DataFrame") -> tuple[list[str], np.ndarray]:
+    """Return the values of a feature, `none` last, and the number of each analysis's value."""
+    column = analyses["upos" if feature == POS else "feats"].cat
+    of_category = column.categories.astype(str).tolist()
+    if feature != POS:
+        known = sorted(feature_names(of_category))
+        if feature not in known:
+            raise AccordError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
+        pattern = re.compile(rf"(?:^|\|){re.escape(feature)}=([^|]+)")
+        of_category = [m[1] if (m := pattern.search(feats)) else NONE for feats in of_category]
+    values = [*sorted({*of_category} - {NONE}), NONE]
+    number = np.array([values.index(value) for value in of_category], dtype=np.int64)
+    return values, number[column.codes.to_numpy()]
+
+
+FEATURES = ("Number", "Gender", POS)
+NEXT = "…"
+
+
+def expect(
+    text: str,
+    models: Scorer | Mapping[str, Scorer],
+    features: Sequence[str] = FEATURES,
+    context: str | None = None,
+) -> "pd.DataFrame":
+    """Return the probability of features, such as P(Number=Plur | K), before each word of a text.
+
+    A feature such as `Number` has a column for each value; with `none` they sum to one.
+    `Number=Plur` has one column. The last row is the next word if the text ends in ` …`, else the
+    sentence end. If `models` maps names to models, each model has its own rows. `context` is that
+    of `Scorer.score`.
+    """
+    import pandas as pd  # here, as words are scored without tables
+
+    beginning = without_gap(text)
+    parts = []
+    for name, scorer in by_name(models).items():
+        reader = Reader(scorer, features)
+        words = reader.read_text(beginning, context)
+        places = zip(words.start, words.end, strict=True)
+        written = [beginning[start:end] or END for start, end in places]
+        if beginning != text:
+            written[-1] = NEXT
+        rows = pd.DataFrame({"before": written, "start": words.start, "end": words.end})
+        parts.append(rows.join(probabilities(reader, words)).assign(model=name))
+    table = pd.concat(parts, ignore_index=True)
+    name = table.pop("model")
+    if isinstance(models, Mapping):
+        table.insert(0, "model", name)
+    return table
+
+
+def probabilities(reader: Reader, words: ReadWords) -> "pd.DataFrame":
+    """Return a column for each value of the followed features."""
+    import pandas as pd
+
+    means = words.expected.means if words.expected else np.zeros((len(words.form), 0))
+    return pd.DataFrame(means, columns=reader.values)
+
+
+def by_name(models: Scorer | Mapping[str, Scorer]) -> Mapping[str, Scorer]:
+    """Return the models by name; a single one has none."""
+    return models if isinstance(models, Mapping) else {"": models}

@@ -16,17 +16,16 @@ lexicon knows, has a part of speech of its own.
 """
 
 from collections.abc import Iterable
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
 from accord.models.common.arrays import narrow
 from accord.models.data import in_a_row
-from accord.models.inference.interface import expect_words
+from accord.models.inference.interface import InferenceModel
 from accord.models.spelling.spelling import with_spelling
-from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
+from accord.pipeline.model.words import Readings
 
 PARTS = ("pos", "inflection", "lemma", "form", "ambiguity")
 MEANINGS = (
@@ -60,9 +59,10 @@ class _Rows(NamedTuple):
 class Split:
     """Splits the surprisal of words by a model of words."""
 
-    def __init__(self, scorer: Scorer):
-        self.model, self.readings = expect_words(scorer.model), scorer.parts.readings
-        self.unknown = np.arange(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
+    def __init__(self, model: InferenceModel, readings: Readings, unknown: int):
+        """`unknown` is the number of classes of unknown words."""
+        self.model, self.readings = model, readings
+        self.unknown = np.arange(UNKNOWN_ID, UNKNOWN_ID + unknown)
         self._analyses: dict[int, _Analyses] = {}
         self._number_cells()
         self._sum_signatures()
@@ -115,12 +115,6 @@ class Split:
         self.mean = np.bincount(number, np.repeat(mass, sizes) * self.share[entries])
         cells, self.mean_signature = np.divmod(keys, count)
         self.used, self.first = np.unique(cells, return_index=True)
-
-    def by(self, scorer: Scorer) -> "Split":
-        """Return the same by a model that differs in its weights alone."""
-        other = copy(self)
-        other.model = expect_words(scorer.model)
-        return other
 
     def terms(self, log_p: np.ndarray, words: np.ndarray, letters: np.ndarray | None) -> np.ndarray:
         """Return the surprisal of words, then its parts, in nats: (N × 1 + 5).

@@ -1,15 +1,27 @@
-"""A table of sentences becomes a table of words.
+"""A table of sentences becomes a table of words, and of regions on which predictions are tested.
 
 A row may have several sentences and may be read after others, its context. A sentence may mark its
-regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
+regions by bars, which count as spaces: `Le chien | du voisin | aboie.` A prediction is a formula
+over conditions and regions, as in SyntaxGym (Gauthier et al. 2020):
+
+    bad.verb > good.verb
+    bad_far.verb - good_far.verb > bad_near.verb - good_near.verb
+
+`bad.verb` is the surprisal of the region `verb` in the row of an item that has the condition `bad`.
+An item is a success if the formula holds for it. `&` joins formulas that must hold together.
 """
 
+import ast
+import json
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
+from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -18,15 +30,25 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError
 from accord.lexicon.homophones import Homophones
 from accord.models.common.checks import nearest
-from accord.pipeline.ask.reader import BITS, Reader, ReadWords, by_name, probabilities
-from accord.pipeline.ask.regions import BAR, StimulusRegions, without_bars
-from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.scorer import (
+    BITS,
+    CONTEXT,
+    Context,
+    Reader,
+    ReadWords,
+    Scorer,
+    SplitTexts,
+    by_name,
+    probabilities,
+    split_texts,
+)
 from accord.pipeline.ask.split import OF_PARTS
-from accord.pipeline.ask.texts import CONTEXT, Context, SplitTexts, split_texts
-from accord.pipeline.base.messages import meter, say
+from accord.pipeline.base.messages import counted, meter, say
 from accord.pipeline.base.names import END_ID
 from accord.pipeline.base.tables import read_table
+from accord.pipeline.model.metrics import wilson
 
+BAR = "|"  # between two regions of a sentence: 'Le chien | du voisin | aboie.'
 FREQUENCIES = "Lexique 3.83 and, for words that it lacks, the training text"
 
 
@@ -146,26 +168,14 @@ def surprisal(
         table = read_table(Path(table), column)
     if not isinstance(table, pd.DataFrame):
         raise AccordError(f"expected a table or the path of one, got a {type(table).__name__}")
-    words = pd.concat(
-        surprisal_pieces(
-            table,
-            models,
-            column=column,
-            regions=regions,
-            expect=expect,
-            split=split,
-            context=context,
-            keep_context=keep_context,
-        ),
-        ignore_index=True,
-    )
+    pieces = surprisal_pieces(table, models, column, regions, expect, split, context, keep_context)
+    words = pd.concat(pieces, ignore_index=True)
     return words[~words["spelled"]].reset_index(drop=True) if drop_spelled else words
 
 
 def surprisal_pieces(
     table: pd.DataFrame,
     models: Scorer | Mapping[str, Scorer],
-    *,
     column: str = "sentence",
     regions: str | None = None,
     expect: Sequence[str] = (),
@@ -186,7 +196,7 @@ def surprisal_pieces(
     marked = None
     if regions or any(BAR in text for text in texts):
         marked = StimulusRegions(texts, table[regions].astype(str).tolist() if regions else None)
-    stimuli = Stimuli.from_texts([without_bars(text) for text in texts], contexts)
+    stimuli = _stimuli([without_bars(text) for text in texts], contexts)
     parted = stimuli.split
     for name, scorer in by_name(models).items():
         in_context = scorer.in_context(context or (Context.text if contexts else None))
@@ -242,22 +252,21 @@ class Stimuli(NamedTuple):
     row: np.ndarray  # of each sentence, from 0
     number: np.ndarray  # of the sentence in its row, from 1; 0, −1 … in the context
 
-    @classmethod
-    def from_texts(cls, texts: Sequence[str], contexts: Sequence[str] | None) -> "Stimuli":
-        """Return the sentences of the rows, each row read after its context."""
-        pairs = zip(contexts or repeat(""), texts, strict=False)
-        split = split_texts(chain.from_iterable(pairs))
-        row, is_own = np.divmod(np.array(split.text), 2)
-        first = np.searchsorted(row, row)  # of the row's sentences
-        of_context = np.bincount(row[is_own == 0], minlength=len(texts))[row]
-        return cls(split, row, np.arange(len(row)) - first - of_context + 1)
+
+def _stimuli(texts: Sequence[str], contexts: Sequence[str] | None) -> Stimuli:
+    """Return the sentences of the rows, each row read after its context."""
+    split = split_texts(chain.from_iterable(zip(contexts or repeat(""), texts, strict=False)))
+    row, is_own = np.divmod(np.array(split.text), 2)
+    first = np.searchsorted(row, row)  # of the row's sentences
+    of_context = np.bincount(row[is_own == 0], minlength=len(texts))[row]
+    return Stimuli(split, row, np.arange(len(row)) - first - of_context + 1)
 
 
 def _rows(
     reader: Reader,
     words: ReadWords,
     stimuli: Stimuli,
-    regions: StimulusRegions | None,
+    regions: "StimulusRegions | None",
     keep_context: bool,
     frequency: Frequency,
 ) -> pd.DataFrame:
@@ -268,18 +277,21 @@ def _rows(
     is_first = np.r_[True, words.is_end[:-1]]
     place = np.arange(len(is_first))
     position = place - np.maximum.accumulate(np.where(is_first, place, 0)) + 1
-    columns = {
+    sentence, start, end = words.sentence[at], words.start[at], words.end[at]
+    offset = np.array(stimuli.split.start)[sentence]
+    spans = zip(sentence, start - offset, end - offset, strict=True)
+    columns: dict[str, Any] = {
         "row": row[at],
         "sentence_number": number[at],
         "position": position[at],
-        "word": _written(words, stimuli.split, at),
-        "start": words.start[at],
-        "end": words.end[at],
+        "word": [stimuli.split.sentences[text][first:last] for text, first, last in spans],
+        "start": start,
+        "end": end,
     }
     if regions:
         columns["region"] = [
-            regions.region_at(row[place], start) if number[place] > 0 else regions.of_context
-            for place, start in zip(at, columns["start"], strict=True)
+            regions.region_at(of_row, first) if of_sentence > 0 else regions.of_context
+            for of_row, of_sentence, first in zip(row[at], number[at], start, strict=True)
         ]
     columns["surprisal"] = bits[at]
     if words.parts is not None:
@@ -291,18 +303,13 @@ def _rows(
         columns["entropy_reduction"] = entropy[at] - entropy[at + 1]
     columns["log_frequency"] = frequency.of_forms([words.form[place] for place in at])
     columns["spelled"] = words.spelled[at]
-    for name, back in (("previous_surprisal", 1), ("previous_surprisal_2", 2)):
+    for name, back in PREVIOUS.items():
         columns[name] = np.where(position > back, np.roll(bits, back), np.nan)[at]
-    chances = probabilities(reader, words).iloc[at].rename(columns=_chance)
-    return pd.DataFrame(columns | dict(chances.items()))
-
-
-def _written(words: ReadWords, split: SplitTexts, places: np.ndarray) -> list[str]:
-    """Return the surface forms of the words at some places."""
-    sentence = words.sentence[places]
-    offset = np.array(split.start)[sentence]
-    spans = zip(sentence, words.start[places] - offset, words.end[places] - offset, strict=True)
-    return [split.sentences[number][start:end] for number, start, end in spans]
+    # P(Number=Plur) by a name that R keeps: p_Number_Plur.
+    values = probabilities(reader, words).iloc[at]
+    return pd.DataFrame(
+        columns | {"p_" + re.sub(r"\W", "_", value): values[value] for value in values}
+    )
 
 
 def further(table: pd.DataFrame) -> list[str]:
@@ -310,11 +317,7 @@ def further(table: pd.DataFrame) -> list[str]:
     return [name for name in table if name in OF_PARTS or name.startswith("p_")]
 
 
-def _chance(value: str) -> str:
-    """Return the column of P(Number=Plur), by a name that R keeps: `p_Number_Plur`."""
-    return "p_" + re.sub(r"\W", "_", value)
-
-
+PREVIOUS = {"previous_surprisal": 1, "previous_surprisal_2": 2}  # words back
 OPENING = frozenset("«([{“‘—–-¿¡")
 SUMMED = ("surprisal", *OF_PARTS, "entropy_reduction")
 
@@ -329,36 +332,279 @@ def with_joined_punctuation(words: pd.DataFrame) -> pd.DataFrame:
     is_word = words["word"].str.contains(r"\w")
     opens = words["word"].map(lambda word: {*word} <= OPENING) & ~is_word
     sentence = words.groupby(keys, sort=False).ngroup()
-    # A new group begins at a word that no opening mark precedes, and at an opening mark.
-    follows = opens.shift(fill_value=False) & (sentence == sentence.shift())
-    begins = (is_word | opens) & ~follows
     is_first = sentence != sentence.shift()
-    begins |= is_first
+    # A new group begins at a word that no opening mark precedes, and at an opening mark.
+    begins = (is_word | opens) & ~(opens.shift(fill_value=False) & ~is_first) | is_first
     # Marks at the head of a sentence that open nothing still go to the word behind them.
     has_word = is_word.groupby(begins.cumsum()).transform("any")
     begins &= ~(is_word & ~has_word.shift(fill_value=True) & ~is_first)
     group = begins.cumsum()
-    joined = words.groupby(group, sort=False).agg("first").reset_index(drop=True)
     grouped = words.groupby(group, sort=False)
+    joined = grouped.agg("first")
     for name in SUMMED:
         if name in words:
-            joined[name] = grouped[name].sum().to_numpy()
-    joined["end"] = grouped["end"].last().to_numpy()
-    joined["spelled"] = grouped["spelled"].any().to_numpy()
-    joined["word"] = [_as_written(parts) for _, parts in grouped]
-    of_words = words[is_word].groupby(group[is_word])["log_frequency"].first()
-    joined["log_frequency"] = of_words.reindex(group.unique()).to_numpy()
+            joined[name] = grouped[name].sum()
+    joined["end"], joined["spelled"] = grouped["end"].last(), grouped["spelled"].any()
+    # The space before a part, unless it follows the one before it at once.
+    is_apart = ~begins & (words["start"] != words["end"].shift())
+    parts = is_apart.map({True: " ", False: ""}) + words["word"]
+    joined["word"] = parts.groupby(group, sort=False).agg("".join)
+    joined["log_frequency"] = words["log_frequency"][is_word].groupby(group[is_word]).first()
+    joined = joined.reset_index(drop=True)
     by_sentence = joined.groupby(keys, sort=False)
     joined["position"] = by_sentence.cumcount() + 1
-    for name, back in (("previous_surprisal", 1), ("previous_surprisal_2", 2)):
+    for name, back in PREVIOUS.items():
         joined[name] = by_sentence["surprisal"].shift(back)
     return joined
 
 
-def _as_written(parts: pd.DataFrame) -> str:
-    """Return the words of a group with the spaces between them."""
-    text, end = "", None
-    for word, start, stop in zip(parts["word"], parts["start"], parts["end"], strict=True):
-        text += ("" if end in (None, start) else " ") + word
-        end = stop
-    return text
+def without_bars(sentence: str) -> str:
+    """Return the sentence with spaces for bars, so that every word keeps its place."""
+    return sentence.replace(BAR, " ")
+
+
+class StimulusRegions:
+    """The regions of each sentence: from where, and their names, numbers where none are given.
+
+    `names` has those of each sentence, separated by bars or by spaces: one for each part between
+    the sentence's bars or, if it has none, for each word between its spaces.
+    """
+
+    names: Sequence[Sequence[int | str]]
+    of_context: int | str = 0  # the region of the context of a row
+
+    def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
+        self.starts = [
+            list(_parts(sentence, by_space=names is not None and BAR not in sentence))
+            for sentence in sentences
+        ]
+        if names is None:
+            self.names = [range(1, len(starts) + 1) for starts in self.starts]
+            return
+        of_rows = [_split(text) for text in names]
+        self.names, self.of_context = of_rows, CONTEXT
+        for number, (starts, of_row) in enumerate(zip(self.starts, of_rows, strict=True), start=1):
+            if len(starts) != len(of_row):
+                raise AccordError(
+                    f"row {number}: expected {len(starts)} names of regions, as the sentence has "
+                    f"parts; got {len(of_row)}: {', '.join(of_row)}"
+                )
+
+    def region_at(self, sentence: int, place: int) -> int | str:
+        """Return the region of a place in a sentence."""
+        starts = self.starts[sentence]
+        return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
+
+
+def _parts(sentence: str, by_space: bool) -> Iterator[int]:
+    """Yield where each part begins that holds more than spaces."""
+    borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
+    for last, next_border in pairwise([-1, *borders, len(sentence)]):
+        if sentence[last + 1 : next_border].strip():
+            yield last + 1
+
+
+def _split(names: str) -> list[str]:
+    parts = names.split(BAR) if BAR in names else names.split()
+    return [part.strip() for part in parts if part.strip()]
+
+
+REGION_MEASURES = {
+    "region": "the region",
+    "words": "how many words it has",
+    "spelled": "how many of them the character model spelled",
+    "surprisal": "the sum of its words' surprisal, in bits",
+    "mean_surprisal": "the mean of its words' surprisal",
+    "first_surprisal": "the surprisal of its first word",
+    "previous_surprisal": "surprisal of the word before the region, for spill-over",
+    "previous_surprisal_2": "surprisal of the word before that one",
+    "entropy": "entropy of the next word before the region is read",
+}
+
+
+def by_region(words: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each region of each row of the stimuli, from the table of their words."""
+    if "region" not in words:
+        raise AccordError(
+            "expected regions: put bars between them, 'Le chien | du voisin | aboie.', or name a "
+            "column of them"
+        )
+    of_stimuli = list(words.columns[: words.columns.get_loc("sentence_number")])
+    keys = [name for name in ("model", "row") if name in words] + ["region"]
+    grouped = words.groupby(keys, sort=False)
+    bits = grouped["surprisal"]
+    regions = grouped[[name for name in of_stimuli if name not in keys]].first()
+    regions["words"], regions["spelled"] = bits.size(), grouped["spelled"].sum()
+    regions["surprisal"] = bits.sum()
+    regions["mean_surprisal"], regions["first_surprisal"] = bits.mean(), bits.first()
+    firsts = words.loc[grouped.head(1).index].set_index(keys)  # `first` would pass missing ones
+    for name in [*PREVIOUS, "entropy", *further(words)]:
+        if name in OF_PARTS:
+            regions[name] = grouped[name].sum()
+        elif name in firsts:
+            regions[name] = firsts[name]
+    regions = regions.reset_index()
+    return regions[[*of_stimuli, *(name for name in regions if name not in of_stimuli)]]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A formula and the items for which it holds."""
+
+    formula: str
+    # item (and model), the surprisal of each place that it names, by how much the first side is
+    # larger (NaN of several formulas), success
+    items: pd.DataFrame
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Return the share of items for which it holds, with Wilson's interval of 95 %.
+
+        `difference` and `SE` are the mean difference of the two sides in bits and its standard
+        error; NaN of several formulas.
+        """
+        rows = []
+        models: list[tuple[dict, pd.DataFrame]] = [({}, self.items)]
+        if "model" in self.items:
+            by_model = self.items.groupby("model", sort=False)
+            models = [({"model": name}, items) for name, items in by_model]
+        for named, items in models:
+            count, holds, difference = len(items), int(items["success"].sum()), items["difference"]
+            row = named | {"prediction": self.formula, "items": count, "holds": holds}
+            row["share"], (row["low"], row["high"]) = holds / count, wilson(holds, count)
+            rows.append(row | {"difference": difference.mean(), "SE": difference.sem()})
+        return pd.DataFrame(rows)
+
+
+def records(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
+    """Return the summaries of predictions for JSON, with None for NaN."""
+    if not predictions:
+        return []
+    table = pd.concat([prediction.summary for prediction in predictions])
+    return json.loads(table.to_json(orient="records", double_precision=6))
+
+
+def shown(predictions: Sequence[Prediction]) -> pd.DataFrame:
+    """Return the summaries of predictions as a person reads them."""
+    rows = []
+    for prediction in predictions:
+        for row in prediction.summary.to_dict("records"):
+            difference, error = row["difference"], row["SE"]
+            text = {
+                "items": str(row["items"]),
+                "holds": f"{row['holds']}: {row['share']:.3f}",
+                "95 %": f"{row['low']:.3f} to {row['high']:.3f}",
+                "difference": f"{difference:+.2f} bits" if difference == difference else "",
+                "SE": f"{error:.2f}" if error == error else "",
+            }
+            rows.append({name: row[name] for name in ("model", "prediction") if name in row} | text)
+    return pd.DataFrame(rows)
+
+
+def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) -> Prediction:
+    """Return the items for which a formula holds; those without a condition or region are named."""
+    for option, column in (("--by", condition), ("--item", item)):
+        if column not in regions:
+            there = nearest(column, map(str, regions))
+            raise AccordError(f"{option}: expected the column of a prediction, '{column}'{there}")
+    comparisons, used = _parsed(
+        formula, sorted({*regions[condition].astype(str)}), sorted({*regions["region"].astype(str)})
+    )
+    keys = ["model", item] if "model" in regions else [item]
+    place = regions[condition].astype(str) + "." + regions["region"].astype(str)
+    table = regions.assign(place=place)
+    if (is_twice := table.duplicated([*keys, "place"])).any():
+        twice = table[is_twice].iloc[0]
+        raise AccordError(
+            f"--expects: expected one row per item and condition; item {twice[item]} has several "
+            f"with {condition} {twice[condition]}"
+        )
+    in_order = pd.MultiIndex.from_frame(table[keys].drop_duplicates())
+    wide = table.set_index([*keys, "place"])["surprisal"].unstack().reindex(columns=used)
+    wide = wide.reindex(in_order if len(keys) > 1 else in_order.get_level_values(0))
+    lacking = wide.isna().any(axis=1)
+    if lacking.all():
+        raise AccordError(f"--expects: no item has all of {', '.join(used)}")
+    if lacking.any():
+        without = [name for name in used if wide[name].isna().any()]
+        names = ", ".join(map(str, wide.index[lacking].get_level_values(-1).unique()))
+        say(
+            f"--expects: {counted(int(lacking.sum()), 'item')} left out, without "
+            f"{' or '.join(without)}: {names:.200}"
+        )
+    wide = wide[~lacking]
+    numbered = wide.set_axis([f"v{number}" for number in range(len(used))], axis=1)
+    holds, difference = [], nan
+    for tree in comparisons:
+        sides = (tree.left, tree.comparators[0])
+        left, right = (numbered.eval(ast.unparse(side), engine="python") for side in sides)
+        holds.append(COMPARED[type(tree.ops[0])](left, right))
+        if len(comparisons) == 1:
+            difference = left - right
+    items = wide.assign(difference=difference, success=np.logical_and.reduce(holds))
+    return Prediction(formula, items.reset_index())
+
+
+PLACE = re.compile(r"([^\W\d]\w*)\.(\w+)")  # CONDITION.REGION, as it is mostly written
+COMPARED = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
+ARITHMETIC = (ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Name, ast.Load, ast.Constant)
+
+
+def _parsed(
+    formula: str, conditions: list[str], regions: list[str]
+) -> tuple[list[ast.Compare], list[str]]:
+    """Return the comparisons of a formula, and the places CONDITION.REGION that they name.
+
+    A place is named by its number in the comparisons: `v0 - v1 > 2`.
+    """
+    used: list[str] = []
+
+    def named(place: re.Match) -> str:
+        if place[0] not in used:
+            used.append(place[0])
+        return f" v{used.index(place[0])} "
+
+    names = [f"{condition}.{region}" for condition in conditions for region in regions]
+    longest = sorted(names, key=len, reverse=True)
+    text = re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)", named, formula)
+    try:
+        trees: list[Any] = [
+            ast.parse(part.strip(), mode="eval").body for part in re.split("&+", text)
+        ]
+        is_formula = all(map(_is_comparison, trees))
+    except SyntaxError:
+        is_formula = False
+    if not is_formula:
+        if unknown := PLACE.search(re.sub(r"\bv\d+\b", " ", text)):
+            _refuse_place(unknown, conditions, regions)
+        raise AccordError(
+            f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
+            f"conditions are {', '.join(conditions):.200}, regions are {', '.join(regions):.200}"
+        )
+    return trees, used
+
+
+def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) -> NoReturn:
+    """Raise an error that says which name of a place is unknown."""
+    for kind, name, there, option in (
+        ("condition", place[1], conditions, "--by names their column"),
+        ("region", place[2], regions, "--regions names a column of their names"),
+    ):
+        if name not in there:
+            raise AccordError(
+                f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
+                f"{kind}s are {', '.join(there):.200} ({option})"
+            )
+    raise AccordError(f"--expects: expected an operator next to {place[0]}")
+
+
+def _is_comparison(tree: ast.expr) -> bool:
+    """Return whether a tree compares two sums of surprisals, and nothing else."""
+    if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED):
+        return False
+    for node in (*ast.walk(tree.left), *ast.walk(tree.comparators[0])):
+        is_number = type(getattr(node, "value", 0)) in (int, float)
+        is_place = re.fullmatch(r"v\d+", getattr(node, "id", "v0"))
+        if not (isinstance(node, ARITHMETIC) and is_number and is_place):
+            return False
+    return True

@@ -13,8 +13,7 @@ from accord.errors import AccordError
 from accord.pipeline.base.messages import counted, echo, say, track
 from accord.pipeline.base.tables import print_table, write_table
 from accord.pipeline.cli.console import AtLeast1, command, listed, make_room
-from accord.pipeline.cli.options import load_backward, load_model
-from accord.pipeline.cli.score import numbered_sentences
+from accord.pipeline.cli.model import load_backward, load_model, numbered_sentences
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.model.find import BUNDLED
 

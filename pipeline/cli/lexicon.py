@@ -16,7 +16,7 @@ from accord.lexicon.chain import names as lexicon_names
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import AtLeast1, Configuration, command, listed, make_room
-from accord.pipeline.cli.options import load_model
+from accord.pipeline.cli.model import load_model
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import features_of
 from accord.pipeline.study.lexicons import (

@@ -28,12 +28,12 @@ LEXICON: Rows = {
 # Every command by its panel of `accord --help`, in the order in which people meet them.
 PANELS: dict[str, Rows] = {
     "Ask a model": {
-        "score": "accord.pipeline.cli.score:score",
+        "score": "accord.pipeline.cli.model:score",
         "explain": "accord.pipeline.cli.model:explain",
         "generate": "accord.pipeline.cli.model:generate",
         "correct": "accord.pipeline.cli.agree:correct",
         "vectors": "accord.pipeline.cli.model:vectors",
-        "page": "accord.pipeline.cli.page:page",
+        "page": "accord.pipeline.cli.model:page",
     },
     "Stimuli": {
         "surprisal": "accord.pipeline.cli.surprisal:surprisal",

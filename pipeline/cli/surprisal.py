@@ -1,35 +1,34 @@
 """From sentences to tables, and to people: `accord surprisal`, `expect` and `norms`."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from enum import StrEnum
 from importlib import import_module
+from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from accord.errors import AccordError, NotFoundError
-from accord.pipeline.ask.texts import Context
+from accord.pipeline.ask import surprisal as measured
+from accord.pipeline.ask.provenance import check_sidecar, citation, write_sidecar
+from accord.pipeline.ask.scorer import CONTEXT, Context, Scorer
+from accord.pipeline.ask.scorer import expect as expectations
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import (
     TABLES,
     csv,
     print_table,
+    read_table,
     rounded,
     table_writer,
     write_table,
 )
 from accord.pipeline.cli.console import command, is_path, listed, make_room
-from accord.pipeline.cli.options import conditioned, expect_words, load_model
-from accord.pipeline.model import find as resolve
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from accord.pipeline.ask.regions import Prediction
-    from accord.pipeline.ask.scorer import Scorer
-
+from accord.pipeline.cli.model import conditioned, expect_words, load_model
+from accord.pipeline.model.find import find
 
 DRAWN = (".png", ".svg")
 CONDITION = "condition"
@@ -107,21 +106,6 @@ def surprisal(
         cite: Print sentences for the Methods section of a paper, and BibTeX: of the model, or of
             the table that it made.
     """
-    from accord.pipeline.ask import regions as measured
-    from accord.pipeline.ask.provenance import check_sidecar, citation, write_sidecar
-    from accord.pipeline.ask.surprisal import (
-        FREQUENCIES,
-        MEASURES,
-        OF_FEATURES,
-        OF_PARTS,
-        further,
-        surprisal_pieces,
-        with_joined_punctuation,
-        without_empty,
-    )
-    from accord.pipeline.ask.texts import CONTEXT
-    from accord.pipeline.base.tables import read_table
-
     if cite:
         echo(citation(load_model(run, model), table))
         return
@@ -134,33 +118,30 @@ def surprisal(
         raise NotFoundError(f"no file {table}; for a sentence itself there is `accord score`")
     stimuli = read_table(table, column)
     if skip_empty:
-        stimuli = without_empty(stimuli, column)
+        stimuli = measured.without_empty(stimuli, column)
     factors = _factors(by, list(stimuli), table)
     if item in factors:
         raise AccordError(f"--by and --item: expected two columns, got {item!r} for both")
     conditions = " × ".join(factors)
     scorers = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     rows, stimuli = stimuli.index.to_numpy() + 1, stimuli.reset_index(drop=True)  # as in the file
-    pieces = surprisal_pieces(
-        stimuli,
-        scorers,
-        column=column,
-        regions=regions,
-        expect=listed(expect or ""),
-        split=split,
-        context=context,
-        keep_context=keep_context,
+    features = listed(expect or "")
+    pieces = measured.surprisal_pieces(
+        stimuli, scorers, column, regions, features, split, context, keep_context
     )
     if punctuation == Punctuation.joined:
-        pieces = map(with_joined_punctuation, pieces)
+        pieces = map(measured.with_joined_punctuation, pieces)
+    names = measured.MEASURES
     pieces = (
-        rounded(piece.assign(row=rows[piece["row"] - 1]), [*MEASURES, *further(piece)])
+        rounded(piece.assign(row=rows[piece["row"] - 1]), [*names, *measured.further(piece)])
         for piece in pieces
     )
     per_region = per == Per.region
     by_region = per_region or bool(expects)
-    with table_writer(to, spreadsheet) if to else _printer(spreadsheet, by_region) as write:
-        counts, words, of_regions = _measured(pieces, write, drop_spelled, bool(plot), by_region)
+    with table_writer(to, spreadsheet) if to else nullcontext(_printer(spreadsheet)) as write:
+        write_words = write if to or not by_region else lambda piece: None
+        result = _measured(pieces, write_words, drop_spelled, bool(plot), by_region)
+        counts, words, of_regions = result
         # Before the table gets its name: an invalid formula leaves no file.
         predictions = [
             measured.predicted(_crossed(of_regions, factors), formula, conditions, item)
@@ -172,15 +153,20 @@ def surprisal(
     if to:
         of_sentences = counted(counts["sentences"], "sentence")
         echo(f"{counted(counts['words'], 'word')} of {of_sentences}: {to}")
-        columns = {"word": MEASURES | OF_PARTS | OF_FEATURES}
-        columns |= (
-            {"region": measured.REGION_MEASURES | OF_PARTS | OF_FEATURES} if per_region else {}
-        )
-        tables = _write_further(to, spreadsheet, of_regions if per_region else None, predictions)
+        of_words = measured.OF_PARTS | measured.OF_FEATURES
+        columns = {"word": measured.MEASURES | of_words}
+        files = [to]
+        if per_region:
+            columns["region"] = measured.REGION_MEASURES | of_words
+            label = counted(len(of_regions), "region")
+            files.append(_write_further(of_regions, to, "regions", label, spreadsheet))
+        for number, predicted in enumerate(predictions, 1):
+            name, label = f"prediction{number}", predicted.formula
+            files.append(_write_further(predicted.items, to, name, label, spreadsheet))
         about = {
-            "files": [path.name for path in (to, *tables, *filter(None, [plot]))],
+            "files": [path.name for path in (*files, *filter(None, [plot]))],
             "counts": counts,
-            "log_frequency": FREQUENCIES,
+            "log_frequency": measured.FREQUENCIES,
             "predictions": measured.records(predictions),
         }
         # A column of contexts is read by default, whatever the model was trained for.
@@ -197,41 +183,28 @@ def surprisal(
         (echo if to else say)(f"figure: {plot}")  # not among the rows of a CSV
 
 
-@contextmanager
-def _printer(spreadsheet: bool, is_silent: bool) -> Iterator[Callable[["pd.DataFrame"], None]]:
-    """Yield a function that prints tables as one CSV, or nothing."""
-    header = True
-
-    def write(piece: "pd.DataFrame") -> None:
-        nonlocal header
-        if not is_silent:
-            echo(csv(piece, spreadsheet=spreadsheet, header=header), end="")
-        header = header and piece.empty
-
-    yield write
+def _printer(spreadsheet: bool) -> Callable[[pd.DataFrame], None]:
+    """Return a function that prints tables as one CSV."""
+    headers = chain([True], repeat(False))
+    return lambda piece: echo(csv(piece, spreadsheet=spreadsheet, header=next(headers)), end="")
 
 
 def _measured(
-    pieces: "Iterable[pd.DataFrame]",
-    write: "Callable[[pd.DataFrame], None]",
+    pieces: Iterable[pd.DataFrame],
+    write: Callable[[pd.DataFrame], None],
     drop_spelled: bool,
     keeps_words: bool,
     by_region: bool,
-) -> "tuple[dict[str, int], pd.DataFrame, pd.DataFrame]":
+) -> tuple[dict[str, int], pd.DataFrame, pd.DataFrame]:
     """Write the rows of words; return their counts, the words if they are kept, and the regions.
 
     Rows are kept only for figures and regions: otherwise memory does not grow.
     """
-    import pandas as pd
-
-    from accord.pipeline.ask import regions as measured
-    from accord.pipeline.ask.surprisal import further
-
     counts = {"sentences": 0, "words": 0, "spelled": 0}
     words, regions = [pd.DataFrame()], [pd.DataFrame()]
     for piece in pieces:
         if by_region:
-            names = [*measured.REGION_MEASURES, *further(piece)]
+            names = [*measured.REGION_MEASURES, *measured.further(piece)]
             regions.append(rounded(measured.by_region(piece), names))
         counts["sentences"] += len(piece[["row", "sentence_number"]].drop_duplicates())
         counts["spelled"] += int(piece["spelled"].sum())
@@ -260,7 +233,7 @@ def _factors(by: str | None, columns: list[str], table: Path) -> list[str]:
     return factors
 
 
-def _crossed(table: "pd.DataFrame", factors: list[str]) -> "pd.DataFrame":
+def _crossed(table: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
     """Return the table with a column of the combinations of two factors: `bad_far`."""
     if len(factors) < 2:
         return table
@@ -268,20 +241,12 @@ def _crossed(table: "pd.DataFrame", factors: list[str]) -> "pd.DataFrame":
     return table.assign(**{" × ".join(factors): first + "_" + second})
 
 
-def _write_further(
-    to: Path, spreadsheet: bool, regions: "pd.DataFrame | None", predictions: "list[Prediction]"
-) -> list[Path]:
-    """Write a table of regions, and one of items for each prediction; return their paths."""
-    tables = []
-    if regions is not None:
-        tables.append(("regions", regions, counted(len(regions), "region")))
-    for number, prediction in enumerate(predictions, 1):
-        tables.append((f"prediction{number}", prediction.items, prediction.formula))
-    written = [to.with_name(f"{to.stem}.{name}{to.suffix}") for name, _, _ in tables]
-    for path, (_, table, label) in zip(written, tables, strict=True):
-        write_table(table, path, spreadsheet)
-        echo(f"{label}: {path}")
-    return written
+def _write_further(table: pd.DataFrame, to: Path, name: str, label: str, spreadsheet: bool) -> Path:
+    """Write a table beside the one of words, such as words.regions.csv; return its path."""
+    path = to.with_name(f"{to.stem}.{name}{to.suffix}")
+    write_table(table, path, spreadsheet)
+    echo(f"{label}: {path}")
+    return path
 
 
 @command
@@ -304,20 +269,18 @@ def expect(
     Args:
         features: Features of the lexicon, pos, or one value: Number=Plur.
     """
-    from accord.pipeline.ask.reader import expect as measure
-
     expect_words(text)
     _check_files(to, plot)
-    table = measure(text, _chosen(run, model, models, condition), listed(features), context)
+    table = expectations(text, _chosen(run, model, models, condition), listed(features), context)
     if to:
         write_table(table, to, spreadsheet)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
         print_table(_of_feature(table, feature))
         echo()
     if plot:
-        from accord.pipeline.base.figures import draw, expectations
+        from accord.pipeline.base import figures
 
-        draw(expectations(table, listed(features)), plot)
+        figures.draw(figures.expectations(table, listed(features)), plot)
         echo(f"figure: {plot}")
 
 
@@ -376,7 +339,7 @@ def norms(
         echo(f"figure: {plot}")
 
 
-def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
+def _of_feature(table: pd.DataFrame, feature: str) -> pd.DataFrame:
     """Return the values of one feature, without values that are 0.000 before each word."""
     words = table[[name for name in ("model", "before") if name in table]]
     values = table[[name for name in table if name.startswith(f"{feature}=")]]
@@ -385,20 +348,22 @@ def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
 
 def _chosen(
     run: Path | None, model: str | None, models: str | None, *conditions: Any
-) -> "Scorer | dict[str, Scorer]":
-    """Return one model, or several by name, each under the same conditions."""
+) -> Scorer | dict[str, Scorer]:
+    """Return one model, or several by name, each under the same conditions.
+
+    A name is that of a model of the run, or stands for any other model.
+    """
     if not models:
         return conditioned(load_model(run, model), *conditions)
     if model:
         raise AccordError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: conditioned(_named(run, name), *conditions) for name in listed(models)}
-
-
-def _named(run: Path | None, name: str) -> "Scorer":
-    """Return a model of the run, or any other by a name of its own."""
-    if run is not None and name in [model.name for model in resolve.find(run)]:
-        return load_model(run, name)
-    return load_model(Path(name), None)
+    of_run = [model.name for model in find(run)] if run else []
+    return {
+        name: conditioned(
+            load_model(run, name) if name in of_run else load_model(Path(name), None), *conditions
+        )
+        for name in listed(models)
+    }
 
 
 def _check_files(to: Path | None, plot: Path | None, source: Path | None = None) -> None:

@@ -37,8 +37,7 @@ from accord.lexicon.homophones import Homophones
 from accord.models.inference.generation import Beam
 from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, label
-from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.ask.texts import split_texts, tokens
+from accord.pipeline.ask.scorer import Scorer, split_texts, tokens
 from accord.pipeline.base.names import END
 from accord.pipeline.model.words import Reading, Readings
 

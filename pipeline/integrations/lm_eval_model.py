@@ -14,8 +14,7 @@ from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
 from accord.errors import AccordError
-from accord.pipeline.ask.reader import Reader
-from accord.pipeline.ask.scorer import load
+from accord.pipeline.ask.scorer import Reader, load
 
 
 class SpanInText(NamedTuple):

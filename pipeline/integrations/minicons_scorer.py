@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from accord.errors import AccordError
-from accord.pipeline.ask.reader import Reader, ReadWords
-from accord.pipeline.ask.scorer import load
+from accord.pipeline.ask.scorer import Reader, ReadWords, load
 
 Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
 

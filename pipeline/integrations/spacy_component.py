@@ -21,8 +21,7 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
 from accord.corpora.segment import sentence_spans
-from accord.pipeline.ask.reader import BITS, FEATURES, Reader, ReadWords
-from accord.pipeline.ask.scorer import load
+from accord.pipeline.ask.scorer import BITS, FEATURES, Reader, ReadWords, load
 
 NAME = "accord"
 ENTROPY, BITS_OF = "entropy", "bits"

@@ -21,9 +21,7 @@ from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.explain import MEANING, Choice, Explainer, beginning_words
 from accord.pipeline.ask.generate import ASKED, Generator
 from accord.pipeline.ask.provenance import VERSION, citation, weights_of
-from accord.pipeline.ask.reader import BITS, FEATURES, POS, Reader
-from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.ask.texts import tokens, without_gap
+from accord.pipeline.ask.scorer import BITS, FEATURES, POS, Reader, Scorer, tokens, without_gap
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.base.names import CONFIG, END, END_ID, NOT_TOP, is_unknown
 from accord.pipeline.model.words import Reading

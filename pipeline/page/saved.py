@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from accord.errors import AccordError
 from accord.models.common.files import whole
-from accord.pipeline.ask.texts import without_gap
+from accord.pipeline.ask.scorer import without_gap
 from accord.pipeline.page.answers import Models
 from accord.pipeline.page.server import document
 

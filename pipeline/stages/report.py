@@ -9,8 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from accord.pipeline.ask.explain import SHOWN, Explainer, section
-from accord.pipeline.ask.reader import BITS
-from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.scorer import BITS, Scorer
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.artefact import Artefact, Inputs
 from accord.pipeline.base.figures import (

@@ -25,10 +25,8 @@ import pandas as pd
 
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
-from accord.pipeline.ask.reader import BITS, Reader, ReadWords, by_name
-from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.ask.scorer import BITS, Reader, ReadWords, Scorer, by_name, tokens
 from accord.pipeline.ask.surprisal import per_million
-from accord.pipeline.ask.texts import tokens
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.base.tables import read_table
 from accord.pipeline.data.catalogue import folder_of

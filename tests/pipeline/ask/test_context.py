@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 import accord
 from accord.corpora.sources import read
 from accord.pipeline.ask.explain import Explainer
-from accord.pipeline.ask.reader import expect
+from accord.pipeline.ask.scorer import expect, pieces, split_texts
 from accord.pipeline.ask.surprisal import surprisal
-from accord.pipeline.ask.texts import pieces, split_texts
 from accord.pipeline.base.names import END, END_ID
 from accord.pipeline.cli.main import app
 from accord.pipeline.page.answers import Models

@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 import accord
 from accord import corpora
 from accord.corpora.text import lines
-from accord.pipeline.ask.reader import FeatureValues, Reader, expect, probabilities
-from accord.pipeline.ask.regions import by_region
+from accord.pipeline.ask.scorer import Reader, expect, feature_shares, probabilities
 from accord.pipeline.ask.split import OF_PARTS, PARTS
-from accord.pipeline.ask.surprisal import with_joined_punctuation
+from accord.pipeline.ask.surprisal import by_region, with_joined_punctuation
 from accord.pipeline.base.names import END, END_ID, is_unknown
 from accord.pipeline.cli.main import app
 
@@ -93,7 +92,7 @@ def test_what_is_guessed_of_the_end_counts_for_nothing(scorers):
     analyses = scorer.parts.analyses(["word", "upos", "feats", "weight"])
     guessed = analyses[analyses["upos"] == "NOUN"].head(1).assign(word=0)
     both = pd.concat([guessed, analyses])
-    shares = FeatureValues(both.get, len(scorer.vocabulary.forms), ["pos=NOUN"]).shares
+    _, shares = feature_shares(both.get, len(scorer.vocabulary.forms), ["pos=NOUN"])
     assert 0 not in shares.word
 
 

@@ -10,8 +10,13 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.ask.provenance import methods, weights_of
-from accord.pipeline.ask.regions import by_region, predicted, records, shown
-from accord.pipeline.ask.surprisal import with_joined_punctuation
+from accord.pipeline.ask.surprisal import (
+    by_region,
+    predicted,
+    records,
+    shown,
+    with_joined_punctuation,
+)
 from accord.pipeline.base.artefact import hash_of_file
 from accord.pipeline.base.figures import _within_items
 from accord.pipeline.cli.main import app

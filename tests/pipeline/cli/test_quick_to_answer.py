@@ -35,7 +35,7 @@ from accord.pipeline.cli.main import COMMANDS, app
 for name in COMMANDS:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         app([name, "--help"])
-assert "accord.pipeline.cli.score" in sys.modules
+assert "accord.pipeline.cli.model" in sys.modules
 assert "torch" not in sys.modules
 """
 

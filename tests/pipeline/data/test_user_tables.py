@@ -97,7 +97,7 @@ def test_the_pieces_of_a_table_of_words_are_the_table(monkeypatch):
     model = accord.load()
     table = pd.DataFrame({"sentence": ["Il pleut.", "Elle dort.", "Tu viens ?"]})
     whole = model.surprisal(table)
-    monkeypatch.setattr("accord.pipeline.ask.reader.AT_ONCE", 1)
+    monkeypatch.setattr("accord.pipeline.ask.scorer.AT_ONCE", 1)
     pieces = list(surprisal_pieces(table, model))
     assert len(pieces) == 3
     together = pd.concat(pieces, ignore_index=True)

@@ -7,7 +7,7 @@ import pytest
 spacy = pytest.importorskip("spacy")
 
 import accord  # noqa: E402
-from accord.pipeline.ask.reader import expect  # noqa: E402
+from accord.pipeline.ask.scorer import expect  # noqa: E402
 from accord.pipeline.integrations import spacy_component  # noqa: E402, F401
 
 TEXT = "L'homme dort. C'est-à-dire que la petite fille mange une pomme."

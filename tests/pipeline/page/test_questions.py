@@ -11,7 +11,7 @@ import pytest
 
 import accord
 from accord.pipeline.ask.explain import Explainer
-from accord.pipeline.ask.reader import expect
+from accord.pipeline.ask.scorer import expect
 from accord.pipeline.base.names import END
 from accord.pipeline.page.answers import Models, families, families_of, members
 

@@ -9,7 +9,7 @@ from accord.models.data import Sentences
 from accord.models.spelling.spelling import count_subwords, score_text
 from accord.pipeline.ask.generate import Generator
 from accord.pipeline.base.names import UNKNOWN_ID
-from accord.pipeline.cli.score import Total, Unit
+from accord.pipeline.cli.model import Total, Unit
 from accord.pipeline.data.encoded import BOUNDARY, Speller, read_forms, read_sentences, read_text
 from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import load_inference
