@@ -1,12 +1,13 @@
 """The outside condition C in K: labels of a sentence, such as its topic, or another sentence."""
 
 from collections.abc import Mapping, Sequence
+from operator import le
 from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from accord.errors import AccordError
+from accord.models.common.checks import expect
 from accord.models.common.registry import about
 from accord.models.common.schema import Range
 from accord.models.data import END, NO_WORD, Sentences
@@ -78,8 +79,7 @@ class Condition(Unconditioned):
         ] = 0.2,
     ):
         super().__init__(sizes, size)
-        if not sizes:
-            raise AccordError("condition: expects labels of the sentences, found none")
+        expect("condition", len(sizes) > 0, "labels of the sentences", "none")
         self.dropout = dropout
         self.share: ProcessShare | None = None  # of the columns, if processes share a batch
         self.weight = nn.Parameter(torch.zeros(sum(sizes), size))
@@ -106,15 +106,12 @@ class Condition(Unconditioned):
 
     def _checked(self, labels: Tensor) -> Tensor:
         """Return the labels, if they are possible."""
-        if labels.shape[2:] != self.sizes.shape:
-            raise AccordError(
-                f"labels: expected one of each of {len(self.sizes)} kinds, got {labels.shape[2]}"
-            )
-        if labels.device.type == "cpu" and (labels > self.sizes).any():  # a GPU is not waited for
-            raise AccordError(
-                f"labels: expected numbers up to {self.sizes.tolist()}, got "
-                f"{labels.flatten(0, 1).amax(0).tolist()}"
-            )
+        kinds, given = len(self.sizes), labels.shape[2]
+        expect("labels", given == kinds, f"one of each of {kinds} kinds", given)
+        if labels.device.type == "cpu":  # a GPU is not waited for
+            most, largest = self.sizes.tolist(), labels.flatten(0, 1).amax(0).tolist()
+            is_sound = all(map(le, largest, most))
+            expect("labels", is_sound, f"numbers up to {most}", largest)
         return labels
 
     def _kept(self, words: Tensor) -> Tensor:

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.errors import AccordError
 from accord.models.background import Background, Unigram
 from accord.models.common.checks import check_words
 from accord.models.common.registry import about
 from accord.models.encoder import FeatureEmbedding, FeatureProduct, tied_weight
 from accord.models.gpu.kernels import Concurrent, join_bias, log_softmax_at, split_bias, times_rows
+from accord.models.inference.interface import no_sum
 from accord.models.phi import Features
 
 
@@ -163,11 +163,9 @@ class LogLinear(OutputLayer):
         compute = Concurrent if self.background.is_static else partial
         masses = compute(self.masses, context)
         rows = compute(self.rows, self._joined_weight())
-        log_mass = compute(self._log_mass_of, words.unsqueeze(1), context)
+        column = words.unsqueeze(1)
+        log_mass = compute(lambda: (self.background.log_mass_of(column, context),))
         return cache(lambda: SignatureTerms(*masses(), *rows(), *log_mass()))
-
-    def _log_mass_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:
-        return (self.background.log_mass_of(words, context),)
 
     def loss(
         self,
@@ -213,14 +211,12 @@ class LogLinear(OutputLayer):
         rows = words.view(len(words), -1)
         log_mass, prior, evidence = self.masses(context)
         weighed = self.scaled(self._calibrated(self.trusted(h, prior, evidence)))
-        signature = self.signature[rows]
-        weighed, log_mass = (
-            of_all.expand(len(h), -1).gather(1, signature) for of_all in (weighed, log_mass)
-        )
+        signature, weighed = self.signature[rows], weighed.expand(len(h), -1)
+        log_mass = log_mass.expand(len(h), -1).gather(1, signature)
         share = log_share(self.background.log_mass_of(rows, context), log_mass)
         if self.calibration:
             share = self.calibration.log_share(share, rows)
-        return (weighed + share).view_as(words)
+        return (weighed.gather(1, signature) + share).view_as(words)
 
 
 class SignatureTerms(NamedTuple):
@@ -317,10 +313,7 @@ def log_linear_of(model: nn.Module) -> LogLinear:
     """Return a model's log-linear output; an error if its scores are no sums over features."""
     output = getattr(model, "output", model)
     if not isinstance(output, LogLinear):
-        raise AccordError(
-            f"expected a model with a log-linear output, which is a sum over features; "
-            f"got {type(output).__name__}"
-        )
+        raise no_sum(model)
     return output
 
 

@@ -16,19 +16,6 @@ from accord.models.log_linear import OutputContext, OutputLayer
 from accord.models.phi import Features
 
 
-class ClassLayer(nn.Module):
-    """An output layer for classes of words, such as signatures, whatever the context."""
-
-    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
-        return -self.log_prob_of(h, targets).mean()
-
-    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def log_prob(self, h: Tensor) -> Tensor:
-        raise NotImplementedError
-
-
 class SignatureOutput(OutputLayer):
     """p(x | K) = p(s(x) | K) · b(x)/B_s(x), with p(s | K) from the layer within.
 
@@ -39,7 +26,7 @@ class SignatureOutput(OutputLayer):
     signature: Tensor  # of every word (V)
     log_share: Tensor  # log b(x)/B_s of every word (V)
 
-    def __init__(self, within: ClassLayer, features: Features, background: Unigram):
+    def __init__(self, within: OutputLayer, features: Features, background: Unigram):
         super().__init__()
         self.within = within
         signature = torch.from_numpy(features.signature)
@@ -80,12 +67,12 @@ def signature_mass(output: OutputContext) -> np.ndarray:
     return unigram_of(output).log_sums.exp().numpy()
 
 
-def over_signatures(output: OutputContext, within: ClassLayer) -> SignatureOutput:
+def over_signatures(output: OutputContext, within: OutputLayer) -> SignatureOutput:
     """Turn a layer over signatures into one over words, which share by the background."""
     return SignatureOutput(within, output.features, unigram_of(output))
 
 
-class Softmax(ClassLayer):
+class Softmax(OutputLayer):
     """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y).
 
     With a `product`, `weight` has a vector per feature, and w_x is their sum over those of x. With
@@ -109,13 +96,13 @@ class Softmax(ClassLayer):
         if mass is not None:
             self.bias.data.copy_(torch.from_numpy(log_share(mass)))
 
-    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.bias))
         if words.dim() > 1:
             return self.log_prob(h).gather(1, words)
         return -functional.cross_entropy(self._scores(h), words, reduction="none")
 
-    def log_prob(self, h: Tensor) -> Tensor:
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         return self._scores(h).log_softmax(dim=1)
 
     def _scores(self, h: Tensor) -> Tensor:
@@ -138,7 +125,7 @@ class SelfNormalised(Softmax):
         super().__init__(len(mass), size, mass=mass, **tied)
         self.penalty = penalty
 
-    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         if not self.training:
             return super().loss(h, targets)
         check_words("words", targets, len(self.bias))
@@ -175,7 +162,7 @@ def self_normalised(
     return over_signatures(output, layer)
 
 
-class Adaptive(ClassLayer):
+class Adaptive(OutputLayer):
     """`AdaptiveLogSoftmaxWithLoss` for words in any order; it expects falling frequency.
 
     `mass` is the frequency of each word; without it the ids fall in frequency. With it frequent
@@ -202,21 +189,16 @@ class Adaptive(ClassLayer):
             heads = log_share(np.concatenate([first, [cluster.sum() for cluster in others]]))
             self.inner.head.bias.data.copy_(torch.from_numpy(heads))
 
-    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.rank))
         if words.dim() > 1:
             return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
-        with self._full_precision(h):
+        with torch.autocast(h.device.type, enabled=False):  # under it PyTorch's layer fails
             return self.inner(h.to(self.inner.head.weight.dtype), self.rank[words]).output
 
-    def log_prob(self, h: Tensor) -> Tensor:
-        with self._full_precision(h):
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        with torch.autocast(h.device.type, enabled=False):
             return self.inner.log_prob(h.to(self.inner.head.weight.dtype))[:, self.rank]
-
-    @staticmethod
-    def _full_precision(h: Tensor) -> torch.autocast:
-        """Return a context without autocast, under which PyTorch's layer fails."""
-        return torch.autocast(h.device.type, enabled=False)
 
 
 def default_cutoffs(words: int) -> list[int]:

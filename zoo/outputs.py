@@ -81,7 +81,7 @@ class ClassBased(Softmax):
             else Softmax(len(sizes), size, mass=of_classes)
         )
 
-    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.of))
         if words.dim() > 1:
             return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
@@ -113,7 +113,7 @@ class ClassBased(Softmax):
         of_words = scores.gather(1, words.unsqueeze(1)).squeeze(1)
         return of_words - scores.masked_fill(elsewhere, -torch.inf).logsumexp(dim=1)
 
-    def log_prob(self, h: Tensor) -> Tensor:
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         of_class = self.classes.log_prob(h).split(1, dim=1)
         groups = zip(of_class, *self._by_class(), strict=True)
         parts = [
@@ -195,7 +195,7 @@ class Sampled(Softmax):
         self.register_buffer("noise", noise, persistent=False)
         self.samples = samples
 
-    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         if not self.training:
             return super().loss(h, targets)
         check_words("words", targets, len(self.bias))

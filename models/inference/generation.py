@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.errors import AccordError
+from accord.models.common.checks import expect
 from accord.models.data import END, Sentences
 from accord.models.inference.interface import InferenceModel, Rows, State, choose
 
@@ -33,12 +34,10 @@ class Sampling:
     top_p: float | None = None
 
     def __post_init__(self):
-        if not self.temperature > 0:
-            raise AccordError(f"temperature: expected a number above 0, got {self.temperature}")
-        if self.top_k is not None and self.top_k < 1:
-            raise AccordError(f"top_k: expected 1 word or more, got {self.top_k}")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise AccordError(f"top_p: expected a share above 0 and up to 1, got {self.top_p}")
+        top_k, top_p = self.top_k, self.top_p
+        expect("temperature", self.temperature > 0, "a number above 0", self.temperature)
+        expect("top_k", top_k is None or top_k >= 1, "1 word or more", top_k)
+        expect("top_p", top_p is None or 0 < top_p <= 1, "a share above 0 and up to 1", top_p)
 
     def draw(
         self, model: InferenceModel, h: Rows, context: np.ndarray, generator: np.random.Generator
@@ -164,19 +163,18 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
         end = np.full((len(so_far), 1), END)
         of_end = model.log_prob_of(reading.h, end, context)[:, 0]
         for row in np.flatnonzero(np.isfinite(of_end)).tolist():
-            begun = reading.generated(row)
-            ended.append(Generated([*begun.words, END], [*begun.log_p, float(of_end[row])]))
+            words, scores = reading.generated(row)
+            ended.append(Generated([*words, END], [*scores, float(of_end[row])]))
         ended = sorted(ended, key=_score, reverse=True)[:width]
-        log_p, words = model.top(reading.h, width + 1, context)  # one of which may be END
-        total = np.where(words == END, -np.inf, so_far[:, None] + log_p).ravel()
+        log_p, ids = model.top(reading.h, width + 1, context)  # one of which may be END
+        total = np.where(ids == END, -np.inf, so_far[:, None] + log_p).ravel()
         chosen = np.argsort(-total, kind="stable")[:width]
         worst = _score(ended[-1]) if len(ended) == width else -np.inf
         chosen = chosen[total[chosen] / length_penalty(longest) > worst]
         if not len(chosen):
             break
-        reading = reading.extended(
-            chosen // words.shape[1], words.ravel()[chosen], log_p.ravel()[chosen]
-        )
+        rows = chosen // ids.shape[1]
+        reading = reading.extended(rows, ids.ravel()[chosen], log_p.ravel()[chosen])
     if not ended:
         raise AccordError(f"no sentence with this start and constraint ends within {longest} words")
     return ended

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.background import Background, ClassTerms, Unigram, required, split_terms
+from accord.models.common.checks import expect
 from accord.models.data import Sentences, State, columns
 from accord.models.encoder import FeatureEmbedding
 from accord.models.inference.interface import (
@@ -37,22 +38,18 @@ class TorchModel(InferenceModel):
         self.reads_documents = network.recipe.text == "documents"
         sharpness = getattr(self.output, "inverse_temperature", None)
         self.sharpness = 1.0 if sharpness is None else float(sharpness)
-        shares = self._fixed_shares()
-        self.by_word = shares is None
-        if shares is None:
-            words = network.vocabulary_size
-            self.signature, self.log_share = np.arange(words), np.zeros(words)
-        else:
-            self.signature, self.log_share = shares[0].cpu().numpy(), shares[1].cpu().numpy()
-
-    def _fixed_shares(self) -> tuple[Tensor, Tensor] | None:
-        """Return each word's signature and the log of its share, if no context changes it."""
+        # How words share the mass of their signature, if no context changes it
+        share, background = None, getattr(self.output, "background", None)
         if isinstance(self.output, SignatureOutput):
-            return self.output.signature, self.output.log_share.double()
-        background = getattr(self.output, "background", None)
-        if isinstance(self.output, LogLinear) and isinstance(background, Unigram):
-            return self.output.signature, background.log_share().double()
-        return None
+            share = self.output.log_share
+        elif self.is_sum and isinstance(background, Unigram):
+            share = background.log_share()
+        self.by_word = share is None
+        words = network.vocabulary_size
+        self.signature, self.log_share = np.arange(words), np.zeros(words)
+        if share is not None:
+            self.signature = self.output.signature.cpu().numpy()
+            self.log_share = share.double().cpu().numpy()
 
     @property
     def device(self) -> torch.device:
@@ -107,14 +104,10 @@ class TorchModel(InferenceModel):
     @torch.inference_mode()
     def terms(self, h: Tensor, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
         output, known = log_linear_of(self.network), self._tensor(context)
-        background = output.log_background_of(h, self._tensor(words), known)
-        log_z = output.score_signatures(h, known).logits.logsumexp(dim=1)
-        return ScoreTerms(
-            background.double().cpu().numpy(),
-            log_z.double().cpu().numpy(),
-            self.adaptor(h),
-            output.context_terms(h, known),
-        )
+        background = output.log_background_of(h, self._tensor(words), known).double().cpu()
+        log_z = output.score_signatures(h, known).logits.logsumexp(dim=1).double().cpu()
+        named = output.context_terms(h, known)
+        return ScoreTerms(background.numpy(), log_z.numpy(), self.adaptor(h), named)
 
     @torch.inference_mode()
     def vectors(self) -> PsiVectors:
@@ -239,16 +232,13 @@ class FrozenModelBackground(Background):
     def __init__(self, features: Features, model: LanguageModel):
         super().__init__(features)
         signature = log_linear_of(model).signature.cpu().numpy()
-        if not np.array_equal(signature, features.signature):
-            raise AccordError(
-                f"background: expected a model over the same {features.vocabulary_size} words and "
-                f"signatures, got one over {len(signature)} words"
-            )
+        expected = f"a model over the same {features.vocabulary_size} words and signatures"
+        is_same = np.array_equal(signature, features.signature)
+        expect("background", is_same, expected, f"one over {len(signature)} words")
         self.model = model.requires_grad_(False)
 
     @property
     def output(self) -> LogLinear:
-        """Return the model's output."""
         return log_linear_of(self.model)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
@@ -271,9 +261,8 @@ class FrozenModelBackground(Background):
     @torch.no_grad()
     def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         h, inner = self._split(context)
-        if words is None:
-            return self.output.log_prob(h, inner)
-        return self.output.log_prob_of(h, words, inner)
+        output = self.output
+        return output.log_prob(h, inner) if words is None else output.log_prob_of(h, words, inner)
 
     def word_masses(self) -> np.ndarray:
         return self.output.background.word_masses()
