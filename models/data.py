@@ -173,6 +173,15 @@ class Batch(NamedTuple):
     targets: "Tensor"  # (T × B), NO_WORD where there is none
     positions: np.ndarray  # of the targets in the text (T × B)
     continues: bool  # whether columns continue those of the batch before
+    packed: "Packed | None" = None  # the texts of the column, if one holds many
+
+
+class Packed(NamedTuple):
+    """Texts that follow each other in one column; each is read from the zero state."""
+
+    place: "Tensor"  # of each word in its text (N)
+    starts: "Tensor"  # of the texts, then N as often as there is room (int32)
+    longest: int  # words of a text at most
 
 
 class Prepared(NamedTuple):
@@ -187,6 +196,7 @@ class Prepared(NamedTuple):
     continues: bool  # whether columns continue those of the batch before
     word_count: int  # targets of the whole batch, which several processes may share
     columns: int  # of the whole batch
+    packed: Packed | None = None  # the texts of the column, if one holds many
     room: int | None = None  # table entries that the background reserves in a recorded step
 
 
@@ -197,6 +207,8 @@ def batches(
     if recipe.text == "sentences":
         chosen = drawn(len(sentences.lengths), recipe)
         return by_length(sentences, recipe.batch, generator, chosen)
+    if recipe.packs_documents:
+        return segments(sentences, recipe, generator)
     return windows(sentences, recipe, generator)
 
 
@@ -239,17 +251,10 @@ def windows(
 
     Every column continues where it stopped.
     """
-    if recipe.text == "documents" and sentences.documents is None:
-        raise AccordError("train.text: documents expects a corpus that has some; it has sentences")
     if recipe.text != "documents":
         sentences = sentences.alone()
     starts, lengths = sentences.texts()
-    chosen = drawn(len(lengths), recipe)
-    if (weights := sentences.weights_of_texts()) is not None:
-        # 2.3 reads a text twice, and a third time by chance.
-        times = np.floor(weights[chosen] + generator.random(len(chosen))).astype(np.int64)
-        chosen = np.repeat(chosen, times)
-    order = generator.permutation(chosen)
+    order = generator.permutation(texts_of_epoch(sentences, recipe, generator))
     stream = in_a_row(starts[order], lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
@@ -260,6 +265,70 @@ def windows(
         stop = min(length, start + _window_length(recipe, generator))
         yield Batch(words[start:stop], targets[start:stop], positions[start:stop], start > 0)
         start = stop
+
+
+def texts_of_epoch(
+    sentences: Sentences, recipe: Recipe, generator: np.random.Generator
+) -> np.ndarray:
+    """Return the numbers of the texts that an epoch reads, as often as their weights say."""
+    if recipe.text == "documents" and sentences.documents is None:
+        raise AccordError("train.text: documents expects a corpus that has some; it has sentences")
+    chosen = drawn(len(sentences.texts()[0]), recipe)
+    if (weights := sentences.weights_of_texts()) is None:
+        return chosen
+    # 2.3 reads a text twice, and a third time by chance.
+    times = np.floor(weights[chosen] + generator.random(len(chosen))).astype(np.int64)
+    return np.repeat(chosen, times)
+
+
+ROOM = 8  # words of a text at least, on average over a batch; more room is made if they have fewer
+
+
+def segments(
+    sentences: Sentences, recipe: Recipe, generator: np.random.Generator
+) -> Iterator[Batch]:
+    """Yield one epoch of segments of documents in random order, batch by batch in one column.
+
+    A segment has at most `bptt` words, a batch `batch`·`bptt`. Documents are cut at a random place,
+    and before the share `zero_state` of their sentences, as a sentence may be scored alone.
+    """
+    starts, lengths = sentences.texts()
+    chosen = texts_of_epoch(sentences, recipe, generator)
+    positions = in_a_row(starts[chosen], lengths[chosen])
+    begins = np.zeros(len(sentences.ids), bool)
+    begins[starts] = True
+    begins[sentences.starts[generator.random(len(sentences.lengths)) < recipe.zero_state]] = True
+    first = np.flatnonzero(begins[positions])
+    sizes = np.diff(first, append=len(positions))
+    is_long = sizes > recipe.bptt
+    shift = generator.integers(1, recipe.bptt + 1, is_long.sum())
+    further = -(-(sizes[is_long] - shift) // recipe.bptt)  # cuts of each long one
+    cuts = in_a_row(0, further) * recipe.bptt + np.repeat(first[is_long] + shift, further)
+    first = np.sort(np.concatenate([first, cuts]))
+    sizes = np.diff(first, append=len(positions))
+    order = generator.permutation(len(first))
+    positions = positions[in_a_row(first[order], sizes[order])]
+    begins = np.zeros(len(positions), bool)
+    begins[np.cumsum(sizes[order])[:-1]] = True
+    size = min(recipe.batch * recipe.bptt, len(positions))
+    for start in range(0, len(positions) - size + 1, size):
+        part = slice(start, start + size)
+        yield _packed_batch(sentences.ids, positions[part], begins[part], recipe.bptt)
+
+
+def _packed_batch(
+    ids: np.ndarray, positions: np.ndarray, begins: np.ndarray, longest: int
+) -> Batch:
+    """Return the batch of some positions in one column; a text begins with each true one."""
+    size = len(positions)
+    first = np.flatnonzero(np.concatenate([[True], begins[1:]]))
+    sizes = np.diff(first, append=size)
+    room = -(-len(sizes) // (size // ROOM + 1)) * (size // ROOM + 1)  # so that few numbers differ
+    starts = np.concatenate([first, np.full(room + 1 - len(first), size)])
+    words = np.where(positions > 0, ids[positions - 1], END)
+    packed = Packed(_tensor(in_a_row(0, sizes)), _tensor(starts).int(), longest)
+    column = positions[:, None]
+    return Batch(_tensor(words[:, None]), _tensor(ids[column]), column, False, packed)
 
 
 def _window_length(recipe: Recipe, generator: np.random.Generator) -> int:

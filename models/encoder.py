@@ -14,7 +14,7 @@ from torch.nn import functional
 from accord.errors import AccordError
 from accord.models.common.checks import check_words
 from accord.models.common.registry import Choice, about, parted
-from accord.models.data import State, in_a_row
+from accord.models.data import Packed, State, in_a_row
 from accord.models.gpu.processes import ProcessShare
 from accord.models.parts import INPUTS
 from accord.models.phi import Features, chosen_rows
@@ -283,6 +283,10 @@ class Encoder(nn.Module):
     """From inputs (T × B × E) and a state to outputs (T × B × H) and the state after them."""
 
     has_fixed_shapes = True  # whether a GPU need not know the words to compute a step
+
+    def read_packed(self, inputs: Tensor, packed: Packed) -> Tensor:
+        """Return the outputs for texts that follow each other in one column (N × 1 × E)."""
+        raise NotImplementedError
 
     def initial_state(self, batch: int) -> State:
         """Return the state before a text, for a number of columns."""

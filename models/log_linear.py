@@ -59,6 +59,7 @@ class LogLinear(OutputLayer):
     """
 
     signature: Tensor  # of every word: (V)
+    compiled: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None = None  # on a GPU
 
     def __init__(
         self,
@@ -181,6 +182,19 @@ class LogLinear(OutputLayer):
         `log_mass` (N × 1), is not looked up again.
         """
         return -self.log_prob_of(h, targets, context, scored, log_mass).mean()
+
+    def compiled_loss(
+        self,
+        h: Tensor,
+        targets: Tensor,
+        terms: "SignatureTerms",
+        nats_of: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    ) -> Tensor:
+        """Return the mean nats per target, those of signatures by compiled code."""
+        signatures, bias = self.signature[targets], self.scaled(terms.prior + terms.bias)
+        nats = nats_of(self.scaled(h), terms.rows, bias, signatures)
+        log_mass = self.background.log_mass_of(targets.unsqueeze(1), None).squeeze(1)
+        return nats - log_share(log_mass, terms.log_mass[signatures]).mean()
 
     def log_prob_of(
         self,

@@ -15,7 +15,7 @@ from accord.errors import AccordError
 from accord.models.background import Background
 from accord.models.common.registry import Choice, parted
 from accord.models.conditions import NOTHING, Extra, Unconditioned
-from accord.models.data import Sentences, State
+from accord.models.data import Packed, Sentences, State
 from accord.models.encoder import (
     Encoder,
     FeatureEmbedding,
@@ -136,7 +136,7 @@ class LanguageModel(nn.Module):
         self,
         words: Tensor,
         targets: Tensor,
-        state: State,
+        state: State | Packed,
         context: Tensor,
         real: Tensor | None = None,
         extra: Extra = NOTHING,
@@ -144,9 +144,10 @@ class LanguageModel(nn.Module):
     ) -> Seen:
         """Return the nats per target word, and the other results of a forward pass.
 
-        `targets` (N) follow the words (T × B), or those at the positions `real` among the T·B;
-        `context` (N × n) is the result of `contexts` for the targets, `extra` has further inputs
-        of the words, `begun` is the result of `begin`.
+        `targets` (N) follow the words (T × B), or those at the positions `real` among the T·B. A
+        `Packed` state has the texts of a column, each read from the zero state. `context` (N × n)
+        is the result of `contexts` for the targets, `extra` has further inputs of the words,
+        `begun` is the result of `begin`.
         """
         begun = begun or self.begin(targets, context)
         h, c, final = self._encoded(words, state, extra)
@@ -157,18 +158,26 @@ class LanguageModel(nn.Module):
         scored = None
         if begun is not None and isinstance(self.output, LogLinear):
             terms = begun()
+            if compiled := self.output.compiled:
+                nats = self.output.compiled_loss(states, targets, terms, compiled)
+                return Seen(words, real, h, dropped, states, self.output, None, nats, final)
             scored = self.output.score_signatures(states, context, terms)
             nats = self.output.loss(states, targets, context, scored, terms.log_mass_of_words)
         else:
             nats = self.output.loss(states, targets, context)
         return Seen(words, real, h, dropped, states, self.output, scored, nats, final)
 
-    def _encoded(self, words: Tensor, state: State, extra: Extra) -> tuple[Tensor, Tensor, State]:
+    def _encoded(
+        self, words: Tensor, state: State | Packed, extra: Extra
+    ) -> tuple[Tensor, Tensor, State]:
         """Return the encoder's outputs for words, their condition, and the state."""
         read, c = self.embedding(words), self.condition(words, extra)
         read = self.input_dropout(self.condition.inputs(read, c))
-        h, state = self.encoder(read if self.ends is None else self.ends(words, read), state)
-        return h, c, state
+        read = read if self.ends is None else self.ends(words, read)
+        if isinstance(state, Packed):
+            return self.encoder.read_packed(read, state), c, ()
+        h, last = self.encoder(read, state)
+        return h, c, last
 
     def conditioned(self, sentences: Sentences) -> Sentences:
         """Return sentences with everything that the condition reads of them."""

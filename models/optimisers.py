@@ -1,6 +1,7 @@
 """Optimisers (AdamW, SGD, RMSprop, Muon) and schedules of the learning rate."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from inspect import unwrap
@@ -55,7 +56,17 @@ class MuonAndAdamW(PlainAdamW):
     times as long on a processor without it.
     """
 
-    def __init__(self, model: nn.Module, further: Weights, lr: float, weight_decay: float):
+    def __init__(
+        self,
+        model: nn.Module,
+        further: Weights,
+        lr: float,
+        weight_decay: float,
+        *,
+        mean_square: Annotated[
+            float, Range(ge=0, lt=1), "how much AdamW keeps of the mean square of gradients"
+        ] = 0.999,
+    ):
         trained = {name: w for name, w in model.named_parameters() if w.requires_grad}
         in_encoder = {n for n, w in trained.items() if n.startswith("encoder.") and w.ndim == 2}
         if not in_encoder:
@@ -65,39 +76,50 @@ class MuonAndAdamW(PlainAdamW):
         matrices = [trained[name] for name in sorted(in_encoder)]
         others = [weight for name, weight in trained.items() if name not in in_encoder]
         groups = [{"params": matrices}, {"params": [*others, *further]}]
-        super().__init__(groups, lr=lr, weight_decay=weight_decay, fused=True)
+        betas = 0.9, mean_square
+        super().__init__(groups, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]  # no closure is ever passed
         groups = self.param_groups
+        by_shape = defaultdict(list)
         for matrix in groups[0]["params"]:
             if matrix.grad is not None:
-                self._step(matrix, matrix.grad, groups[0]["lr"], groups[0]["weight_decay"])
+                by_shape[matrix.shape].append(matrix)
+        for matrices in by_shape.values():
+            self._step(matrices, groups[0]["lr"], groups[0]["weight_decay"])
         self.param_groups = groups[1:]
         super().step()
         self.param_groups = groups
 
-    def _step(self, matrix: nn.Parameter, grad: Tensor, lr: float, weight_decay: float) -> None:
-        state = self.state[matrix]
-        if not state:
-            state["step"] = torch.zeros(())  # AdamW expects it in every loaded state
-            state["momentum_buffer"] = torch.zeros_like(matrix)
-        momentum = state["momentum_buffer"].lerp_(grad, 1 - MOMENTUM)
-        direction = orthogonal(grad.lerp(momentum, MOMENTUM))
-        matrix.mul_(1 - lr * weight_decay)
-        matrix.add_(direction, alpha=-lr * RMS_OF_ADAMW * math.sqrt(max(matrix.shape)))
+    def _step(self, matrices: list[nn.Parameter], lr: float, weight_decay: float) -> None:
+        """Take a step of matrices of one shape."""
+        for matrix in matrices:
+            if not self.state[matrix]:
+                # AdamW expects a step in every loaded state
+                zeros = torch.zeros_like(matrix)
+                self.state[matrix] = {"step": torch.zeros(()), "momentum_buffer": zeros}
+        momenta = [self.state[matrix]["momentum_buffer"] for matrix in matrices]
+        gradients = [cast(Tensor, matrix.grad) for matrix in matrices]
+        weights: list[Tensor] = [*matrices]
+        torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
+        nesterov = torch.stack(torch._foreach_lerp(gradients, momenta, MOMENTUM))
+        step = lr * RMS_OF_ADAMW * math.sqrt(max(matrices[0].shape))
+        directions = orthogonal(nesterov).to(matrices[0].dtype)
+        torch._foreach_mul_(weights, 1 - lr * weight_decay)
+        torch._foreach_add_(weights, list(directions), alpha=-step)
 
 
-def orthogonal(matrix: Tensor) -> Tensor:
-    """Return nearly U·Vᵀ for U·S·Vᵀ, by Newton and Schulz: X ← a·X + (b·XXᵀ + c·(XXᵀ)²)·X."""
-    if matrix.shape[0] > matrix.shape[1]:
-        return orthogonal(matrix.T).T
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Return nearly U·Vᵀ of each U·S·Vᵀ, by Newton and Schulz: X ← a·X + (b·XXᵀ + c·(XXᵀ)²)·X."""
+    if matrices.shape[-2] > matrices.shape[-1]:
+        return orthogonal(matrices.mT).mT
     a, b, c = QUINTIC
-    x = matrix.bfloat16() if matrix.is_cuda else matrix
-    x = x / x.norm().clamp(min=torch.finfo(torch.float32).eps)
+    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=torch.finfo(torch.float32).eps)
     for _ in range(ROUNDS):
-        square = x @ x.T
-        x = torch.addmm(x, torch.addmm(square, square, square, beta=b, alpha=c), x, beta=a)
+        square = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     return x
 
 
@@ -159,11 +181,15 @@ class Plateau:
 class LinearDecay(Plateau):
     """Lowers the learning rate from word to word, to zero at the end of the last epoch."""
 
-    def __init__(self):
+    def __init__(
+        self, *, warmup: Annotated[float, Range(ge=0), "epochs in which it rises first"] = 0.0
+    ):
         super().__init__(decay=1.0)
+        self.warmup = warmup
 
     def rate(self, first: float, done: float, epochs: int) -> float:
-        return first * max(0.0, 1 - done / epochs)
+        risen = 1.0 if done >= self.warmup else done / self.warmup
+        return first * risen * max(0.0, 1 - done / epochs)
 
 
 class InverseDecay(Plateau):

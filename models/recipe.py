@@ -171,6 +171,12 @@ class Recipe(Section):
                     imported(check)(self)
 
     @property
+    def packs_documents(self) -> bool:
+        """Return whether segments of documents are read in one column, each by itself."""
+        reads_packed = ENCODERS.about(self.encoder, "reads") == "packed documents"
+        return self.text == "documents" and reads_packed
+
+    @property
     def output_kind(self) -> str:
         return parted(self.output)[0]
 

@@ -35,7 +35,16 @@ from accord.models.common.device import (
 )
 from accord.models.common.files import CURVE, PARTIAL, WEIGHTS, remove, write_whole
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
-from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State, batches, detached
+from accord.models.data import (
+    NO_WORD,
+    Batch,
+    Packed,
+    Prepared,
+    Sentences,
+    State,
+    batches,
+    detached,
+)
 from accord.models.gpu.executor import Executor
 from accord.models.gpu.processes import from_first
 from accord.models.inference.torch_model import TorchModel
@@ -111,7 +120,9 @@ class Trainer:
             nats=torch.zeros((), device=self.device),
         )
         parameters = self.state.parameters()
-        self.executor = Executor(self._gradients, model, recipe, parameters, self.device)
+        self.executor = Executor(
+            self._gradients, model, recipe, parameters, self.device, bool(self.term_list)
+        )
         self.log = StepLog(folder / STEPS, self.executor.is_first)
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
@@ -199,10 +210,7 @@ class Trainer:
         rate = self.schedule.rate(self.recipe.learning_rate, epochs, self.recipe.epochs)
         if rate is not None:
             state.set_learning_rate(rate)
-        initial, share = state.encoder, self.recipe.zero_state
-        if not batch.continues or (share and torch.rand(()).item() < share) or initial is None:
-            initial = self.model.encoder.initial_state(batch.words.shape[1])
-        nats, state.encoder = self.executor.step(batch, initial)
+        nats, state.encoder = self.executor.step(batch, self._initial(batch))
         norm = nn.utils.clip_grad_norm_(state.parameters(), self.recipe.max_grad_norm)
         state.optimiser.step()
         if state.average:
@@ -211,7 +219,16 @@ class Trainer:
         state.nats = state.nats + nats * batch.word_count
         state.step, state.words = state.step + 1, state.words + batch.word_count
 
-    def _gradients(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
+    def _initial(self, batch: Prepared) -> State | Packed:
+        """Return the state before a batch: the one it continues from, or the zero state."""
+        state, share = self.state.encoder, self.recipe.zero_state
+        if batch.packed:
+            return batch.packed
+        if not batch.continues or (share and torch.rand(()).item() < share) or state is None:
+            return self.model.encoder.initial_state(batch.words.shape[1])
+        return state
+
+    def _gradients(self, batch: Prepared, initial: State | Packed) -> tuple[Tensor, State]:
         """Fill the gradients; return the nats per word of a batch and the state after it."""
         self.state.optimiser.zero_grad(set_to_none=not self.executor.keeps_gradients)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
@@ -342,6 +359,7 @@ def prepare_batch(
         batch.continues,
         len(positions),
         batch.words.shape[1],
+        batch.packed,
     )
 
 

@@ -1,7 +1,7 @@
 """Encoders without recurrence: Transformer, window, LSTM over a window, linear."""
 
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, cast
 
 import torch
 from torch import Tensor, nn
@@ -10,17 +10,24 @@ from torch.nn import functional
 from accord.errors import AccordError
 from accord.models.common.registry import about
 from accord.models.common.schema import Range
-from accord.models.data import State
+from accord.models.data import Packed, State
 from accord.models.encoder import LSTM, Encoder, Layers, VariationalDropout
 
-HEAD = 64  # width of an attention head, where the layer is wide enough
+QUERY_GAIN = 1.44  # of normed queries and keys at first: 1.2 of each
+HALF_PRECISION = (torch.bfloat16, torch.float16)  # for which GPUs have kernels of packed texts
 
 
+@about(reads="packed documents")
 class Transformer(Encoder):
-    """Layers of attention to the last positions and feed-forward nets, norms before each.
+    """Layers of attention to the last positions and feed-forward nets, their inputs normed.
 
-    The state of a layer is its last reach − 1 inputs, normed. Positions enter by rotation (Su et
-    al. 2021) and only as distances, so the pieces of a text are read as the whole is.
+        x ← x + O·attention(norm(x)),    x ← x + D·relu(U·norm(x))²,    x ← x + λ·x_0
+        attention_t = Σ_s softmax_s(g·norm(q_t)·norm(k_s)/√w)·v_s,    norm(x) = x/√mean(x²)
+
+    x_0 are the inputs; λ, a number for each layer, begins at zero, and so do O and D: at first the
+    network repeats its inputs. Positions enter by rotating q and k (Su et al. 2021) and only as
+    distances, so the pieces of a text are read as the whole is. The state of a layer is the keys
+    and values of the last reach − 1 positions.
     """
 
     def __init__(
@@ -31,83 +38,136 @@ class Transformer(Encoder):
         layers: int,
         dropout: float = 0.0,
         *,
-        heads: Annotated[
-            int | None, Range(ge=1), "of attention in a layer; null: one for each 64 units"
-        ] = None,
+        head_width: Annotated[
+            int, Range(ge=2), "units of an attention head; narrower layers have one head"
+        ] = 128,
         reach: Annotated[
             int, Range(ge=1), "positions that are attended to, the last one included"
         ] = 512,
     ):
         super().__init__()
-        heads = max(1, hidden // HEAD) if heads is None else heads
+        heads = max(1, hidden // head_width)
         if hidden % (2 * heads):
             raise AccordError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
-        self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+        self.into, self.out = _resized(inputs, hidden), _resized(hidden, outputs)
         self.layers: Layers[_TransformerLayer] = Layers(
             _TransformerLayer(hidden, dropout, heads, reach) for _ in range(layers)
         )
-        self.norm = nn.LayerNorm(hidden)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        x, states = self.into(inputs), []
-        for layer, (read,) in zip(self.layers, state, strict=True):
-            x, layer_state = layer(x, read)
-            states.append((layer_state,))
-        return self.out(self.norm(x)), tuple(states)
+        x = x_0 = norm(self.into(inputs))
+        states = []
+        for layer, (keys, values) in zip(self.layers, state, strict=True):
+            x, layer_state = layer(x, x_0, (keys, values))
+            states.append(layer_state)
+        return self.out(norm(x)), tuple(states)
+
+    def read_packed(self, inputs: Tensor, packed: Packed) -> Tensor:
+        """Return the outputs for texts that follow each other in one column (N × 1 × E)."""
+        x = x_0 = norm(self.into(inputs))
+        for layer in self.layers:
+            x, _ = layer(x, x_0, packed)
+        return self.out(norm(x))
 
     def initial_state(self, batch: int) -> State:
-        return tuple(
-            (layer.norm.weight.new_zeros(0, batch, layer.hidden),) for layer in self.layers
-        )
+        def empty(layer: _TransformerLayer) -> Tensor:
+            return layer.output.weight.new_zeros(0, batch, layer.hidden)
+
+        return tuple((empty(layer), empty(layer)) for layer in self.layers)
+
+
+def _resized(inputs: int, outputs: int) -> nn.Module:
+    """Return a linear map to another width, nothing for the same."""
+    return nn.Identity() if inputs == outputs else nn.Linear(inputs, outputs, bias=False)
+
+
+def norm(x: Tensor) -> Tensor:
+    """Return x/√mean(x²) of the last dimension."""
+    return functional.rms_norm(x, x.shape[-1:])
+
+
+Cache = tuple[Tensor, Tensor]  # keys and values of the positions before (P × B × hidden)
 
 
 class _TransformerLayer(nn.Module):
-    """x + attention(norm(x)), then x + feed-forward(norm(x))."""
-
     def __init__(self, hidden: int, dropout: float, heads: int, reach: int):
         super().__init__()
         self.hidden, self.heads, self.reach = hidden, heads, reach
-        self.norm = nn.LayerNorm(hidden)
-        self.query, self.key_value = nn.Linear(hidden, hidden), nn.Linear(hidden, 2 * hidden)
-        self.together = nn.Linear(hidden, hidden)
-        self.forward_net = nn.Sequential(
-            nn.LayerNorm(hidden),
-            nn.Linear(hidden, 4 * hidden),
-            nn.GELU(),
-            VariationalDropout(dropout, every_step=True),
-            nn.Linear(4 * hidden, hidden),
-        )
+        self.query_key_value = nn.Linear(hidden, 3 * hidden, bias=False)
+        self.output = nn.Linear(hidden, hidden, bias=False)
+        self.up = nn.Linear(hidden, 4 * hidden, bias=False)
+        self.down = nn.Linear(4 * hidden, hidden, bias=False)
+        for matrix in (self.query_key_value, self.up):
+            nn.init.normal_(matrix.weight, std=0.5 * hidden**-0.5)
+        for matrix in (self.output, self.down):
+            nn.init.zeros_(matrix.weight)
+        self.gain = nn.Parameter(torch.full((heads,), QUERY_GAIN))  # g of each head
+        self.skip = nn.Parameter(torch.zeros(1))  # λ
         self.dropout = VariationalDropout(dropout, every_step=True)
 
-    def forward(self, x: Tensor, earlier: Tensor) -> tuple[Tensor, Tensor]:
-        normed = self.norm(x)
-        read = torch.cat([earlier.to(normed.dtype), normed])
-        x = x + self.dropout(self._attention(normed, read))
-        return x + self.dropout(self.forward_net(x)), read[max(0, len(read) - self.reach + 1) :]
-
-    def _attention(self, normed: Tensor, read: Tensor) -> Tensor:
-        """Read, at each of the last T positions, all positions before it and within reach."""
-        place = torch.arange(len(read), device=read.device)
-        distance = place[len(read) - len(normed) :, None] - place
-        key, value = self.key_value(read).chunk(2, dim=-1)
-        attended = functional.scaled_dot_product_attention(
-            _rotated(self._split(self.query(normed)), place[len(read) - len(normed) :]),
-            _rotated(self._split(key), place),
-            self._split(value),
-            attn_mask=(distance >= 0) & (distance < self.reach),
-        )
-        return self.together(attended.permute(2, 0, 1, 3).flatten(start_dim=2))
+    def forward(self, x: Tensor, x_0: Tensor, earlier: Cache | Packed) -> tuple[Tensor, Cache]:
+        query, key, value = self._split(self.query_key_value(norm(x))).unbind(dim=-3)
+        query, key = norm(query) * self.gain.unsqueeze(1), norm(key)
+        if isinstance(earlier, Packed):
+            attended, state = _attend_packed(query, key, value, earlier), (key, value)
+        else:
+            attended, state = self._attend(query, key, value, earlier)
+        x = x + self.dropout(self.output(attended.flatten(start_dim=2)))
+        x = x + self.dropout(self.down(functional.relu(self.up(norm(x))).square()))
+        return x + self.skip.to(x.dtype) * x_0, state
 
     def _split(self, x: Tensor) -> Tensor:
-        """Split (T × B × hidden) by heads: (B × heads × T × width)."""
-        return x.unflatten(-1, (self.heads, -1)).permute(1, 2, 0, 3)
+        """Split the last dimension by kind and head: (T × B × 3 × heads × width)."""
+        return x.unflatten(-1, (-1, self.heads, self.hidden // self.heads))
+
+    def _attend(
+        self, query: Tensor, key: Tensor, value: Tensor, earlier: Cache
+    ) -> tuple[Tensor, Cache]:
+        """Read, at each of the last T positions, all positions before it and within reach."""
+        keys, values = (
+            torch.cat([self._split(past.to(new.dtype)).squeeze(2), new])
+            for past, new in zip(earlier, (key, value), strict=True)
+        )
+        place = torch.arange(len(keys), device=keys.device)
+        distance = place[len(keys) - len(query) :, None] - place
+        query, turned = rotated(query, place[len(keys) - len(query) :]), rotated(keys, place)
+        q, k, v = (x.permute(1, 2, 0, 3) for x in (query, turned, values))  # B × heads × T × width
+        is_seen = (distance >= 0) & (distance < self.reach)
+        attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=is_seen)
+        kept = slice(max(0, len(keys) - self.reach + 1), None)
+        state = keys[kept].flatten(start_dim=2), values[kept].flatten(start_dim=2)
+        return attended.permute(2, 0, 1, 3), state
 
 
-def _rotated(x: Tensor, place: Tensor) -> Tensor:
-    """Turn pairs of coordinates by an angle that grows with the position, at many speeds."""
+def _attend_packed(query: Tensor, key: Tensor, value: Tensor, packed: Packed) -> Tensor:
+    """Read, at each position (N × 1 × heads × width), the positions of its text up to it."""
+    query, key = rotated(query, packed.place), rotated(key, packed.place)
+    if query.is_cuda and value.dtype in HALF_PRECISION:
+        from torch.nn.attention.varlen import varlen_attn  # of new versions of torch
+
+        query, key, value = (x.squeeze(1).to(value.dtype) for x in (query, key, value))
+        starts, longest = packed.starts, packed.longest
+        attended = varlen_attn(
+            query, key, value, starts, starts, longest, longest, window_size=(-1, 0)
+        )
+        return cast("Tensor", attended).unsqueeze(1)
+    lengths = [length for length in packed.starts.diff().tolist() if length]
+    pieces = (x.permute(1, 2, 0, 3).split(lengths, dim=2) for x in (query, key, value))
+    attended = torch.cat(
+        [
+            functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            for q, k, v in zip(*pieces, strict=True)
+        ],
+        dim=2,
+    )
+    return attended.permute(2, 0, 1, 3)
+
+
+def rotated(x: Tensor, place: Tensor) -> Tensor:
+    """Turn pairs of coordinates (T × B × heads × width) by the position, at many speeds."""
     half = x.shape[-1] // 2
     speed = 10_000 ** -(torch.arange(half, device=x.device) / half)
-    angle = place[:, None] * speed
+    angle = (place[:, None] * speed)[:, None, None]
     sine, cosine = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1)

@@ -1,8 +1,9 @@
-"""The steps of a training: on a GPU recorded, with batches made ahead; shared by processes.
+"""The steps of a training: on a GPU recorded or compiled, with batches made ahead.
 
-A step of a large model is some thousand kernels, each of which takes longer to launch than to run.
-A CUDA graph launches all of them at once, but for one shape of its inputs. So each shape is
-computed as usual at first, recorded when it comes again, and replayed from then on.
+A step of a large recurrent model is some thousand kernels, each of which takes longer to launch
+than to run. A CUDA graph launches all of them at once, but for one shape of its inputs. So each
+shape is computed as usual at first, recorded when it comes again, and replayed from then on. A step
+without recurrence is some hundred kernels, most of which only move numbers: these are compiled.
 """
 
 from collections import deque
@@ -15,18 +16,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from accord.models.background import Background, NGramBackground
-from accord.models.data import NO_WORD, Batch, Prepared, Sentences, State
+from accord.errors import AccordError
+from accord.models.background import Background, NGramBackground, Unigram
+from accord.models.data import NO_WORD, Batch, Packed, Prepared, Sentences, State
 from accord.models.encoder import Recurrent
 from accord.models.gpu import processes
+from accord.models.gpu.kernels import nats_of_classes
 from accord.models.gpu.windows import read_in_parts
-from accord.models.log_linear import log_linear_of
+from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 
 AHEAD = 2  # batches
 
-Gradients = Callable[[Prepared, State], tuple[Tensor, State]]
+Gradients = Callable[[Prepared, State | Packed], tuple[Tensor, State]]
 
 
 class Executor:
@@ -43,6 +46,7 @@ class Executor:
         recipe: Recipe,
         parameters: Sequence[nn.Parameter],
         device: torch.device,
+        has_terms: bool,
     ):
         self.gradients, self.parameters, self.device = gradients, parameters, device
         self.is_first = processes.is_first()  # whether this process writes the files
@@ -55,11 +59,17 @@ class Executor:
             device.type == "cuda"
             and recipe.text != "sentences"
             and not self.is_shared
+            and not recipe.packs_documents
             and model.has_fixed_shapes
         )
         self.recorded = (
             RecordedSteps(gradients, log_linear_of(model).background) if is_recorded else None
         )
+        if recipe.packs_documents:
+            if self.is_shared:
+                raise AccordError(f"encoder: {recipe.encoder} reads documents in one process")
+            if device.type == "cuda":
+                compile_step(model, has_terms)
         self.keeps_gradients = is_recorded  # in one place, where a recording writes them
         if is_recorded and isinstance(model.encoder, Recurrent):
             model.encoder.reader = read_in_parts  # more kernels, which a recording launches at once
@@ -84,7 +94,7 @@ class Executor:
             batch = self.recorded.with_room(batch)
         return on_device(batch, self.device)
 
-    def step(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
+    def step(self, batch: Prepared, initial: State | Packed) -> tuple[Tensor, State]:
         """Fill the gradients; return the nats per word of a batch and the state after it."""
         self.share = processes.ProcessShare.own(batch.columns) if self.is_shared else None
         for dropout in self.dropouts:
@@ -137,7 +147,7 @@ def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> I
 class _Recording(NamedTuple):
     graph: torch.cuda.CUDAGraph
     batch: Prepared  # its inputs
-    initial: State
+    initial: State | Packed
     loss: Tensor  # its results, besides the gradients
     final: State
 
@@ -161,7 +171,7 @@ class RecordedSteps:
         coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
         return batch._replace(room=-(-entries // coarse) * coarse)
 
-    def __call__(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
+    def __call__(self, batch: Prepared, initial: State | Packed) -> tuple[Tensor, State]:
         shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors(batch, initial))
         if shape not in self.recordings:
             if shape not in self.met or not _has_memory():
@@ -175,7 +185,7 @@ class RecordedSteps:
         recording.graph.replay()
         return recording.loss.clone(), recording.final
 
-    def _record(self, batch: Prepared, initial: State) -> _Recording:
+    def _record(self, batch: Prepared, initial: State | Packed) -> _Recording:
         batch, initial = tree_map_only(Tensor, Tensor.clone, (batch, initial))
         graph = torch.cuda.CUDAGraph()
         # The thread that makes batches ahead uses the GPU meanwhile, which is not recorded.
@@ -183,7 +193,7 @@ class RecordedSteps:
             loss, final = self._compute(batch, initial)
         return _Recording(graph, batch, initial, loss, final)
 
-    def _compute(self, batch: Prepared, initial: State) -> tuple[Tensor, State]:
+    def _compute(self, batch: Prepared, initial: State | Packed) -> tuple[Tensor, State]:
         self.background.room = batch.room
         results = self.compute(batch, initial)
         self.background.room = None
@@ -204,8 +214,19 @@ def _has_memory() -> bool:
     return free > total / 6
 
 
-def _tensors(batch: Prepared, state: State) -> list[Tensor]:
+def _tensors(batch: Prepared, state: State | Packed) -> list[Tensor]:
     return [leaf for leaf in tree_leaves((batch, state)) if isinstance(leaf, Tensor)]
+
+
+def compile_step(model: LanguageModel, has_terms: bool) -> None:
+    """Compile the encoder and, if no term of the loss reads the scores, the output."""
+    read_packed = torch.compile(model.encoder.read_packed, dynamic=False)
+    model.encoder.read_packed = read_packed  # type: ignore[method-assign]
+    output = model.output
+    if type(output) is not LogLinear or output.calibration or output.background_gate or has_terms:
+        return
+    if isinstance(output.background, Unigram):
+        output.compiled = torch.compile(nats_of_classes, dynamic=False)
 
 
 def on_device(batch: Prepared, device: torch.device) -> Prepared:

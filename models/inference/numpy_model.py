@@ -1,8 +1,7 @@
-"""A log-linear LSTM computed by numpy, equation by equation as the torch modules compute it.
+"""A log-linear model computed by numpy, equation by equation as the torch modules compute it.
 
     ψ(x) = φ(x)·W_in                                       encoder.py
-    i, f, g, o = σ, σ, tanh, σ of W·ψ_t + U·h_{t−1} + c
-    c_t = f·c_{t−1} + i·g,    h_t = o·tanh(c_t)
+    h_t of ψ_1 … ψ_t                                       inference/encoders.py
     a_t = (W_out·h_t + c)/T                                log_linear.py
     log p(s | K) = (log B_s + θ_s)/T + a_t·φ_s − log Z
     log p(x | K) = log p(s(x) | K) + log b(x)/B_s          background.py
@@ -13,8 +12,6 @@ All in single precision, but for the masses b, whose shares b(x)/B_s are differe
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +19,13 @@ from accord.errors import AccordError
 from accord.models.common.arrays import Shapes, Weights, check_shapes, shapes_of
 from accord.models.common.checks import check_range
 from accord.models.common.registry import parted
+from accord.models.inference.encoders import KINDS, NumpyEncoder
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,
     PsiVectors,
     ScoreTerms,
+    State,
     log_sum_exp,
 )
 from accord.models.ngrams import checked_mass, log_sums
@@ -37,14 +36,12 @@ FEW = 64  # states whose signatures are scored feature by feature; those of more
 ROWS_AT_ONCE = 2048  # rows of Φ·W computed together, so that little room is taken
 OCTAVES = 32  # from words that are all of the text to those that are one in four billion
 
-LayerState = tuple[np.ndarray, np.ndarray]  # h and c (B × H)
-
 
 def computes(recipe: Recipe, background: str) -> bool:
     """Return whether numpy computes models of this recipe with this kind of background."""
     kind, settings = parted(recipe.output)
     return (
-        parted(recipe.encoder) == ("lstm", {})
+        parted(recipe.encoder)[0] in KINDS
         and kind == "log-linear"
         and settings.keys() <= {"background_gate", "temperature", "calibration"}
         and parted(recipe.input) == ("features", {})
@@ -52,42 +49,6 @@ def computes(recipe: Recipe, background: str) -> bool:
         and recipe.pretraining != "background"
         and background in ("unigram", "uniform")
     )
-
-
-class LSTMLayer(NamedTuple):
-    """One layer; each gate has H rows, in the order i, f, g, o."""
-
-    input_weight: np.ndarray  # W (4H × E)
-    recurrent_weight: np.ndarray  # U (4H × H)
-    bias: np.ndarray  # c (4H)
-
-    @property
-    def width(self) -> int:
-        return self.recurrent_weight.shape[1]
-
-    def read(self, inputs: np.ndarray, state: LayerState) -> tuple[np.ndarray, LayerState]:
-        """Return outputs (T × B × H) for inputs (T × B × E), and the state after them."""
-        steps, columns, _ = inputs.shape
-        # A large matrix times a narrow one is quicker than the other way round, so each state is a
-        # column here.
-        gates = self.input_weight @ inputs.reshape(steps * columns, -1).T + self.bias[:, None]
-        gates = gates.reshape(-1, steps, columns)
-        outputs = np.empty((steps, columns, self.width), np.float32)
-        h, c = (part.T for part in state)
-        for step in range(steps):
-            now = gates[:, step]
-            if h.any():  # before the first word h is zero, and so is the largest product
-                now = now + self.recurrent_weight @ h
-            i, f, g, o = np.split(now, 4)
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-            h = sigmoid(o) * np.tanh(c)
-            outputs[step] = h.T
-        return outputs, (h.T, c.T)
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    """Return σ(x) = (1 + tanh(x/2))/2, which overflows nowhere."""
-    return 0.5 + 0.5 * np.tanh(0.5 * x)
 
 
 def product(features: Features, weight: np.ndarray, signatures: np.ndarray) -> np.ndarray:
@@ -125,7 +86,7 @@ def _sums(
 
 
 class NumpyModel(InferenceModel):
-    """A trained log-linear LSTM over words, with a background that no context changes."""
+    """A trained log-linear model over words, with a background that no context changes."""
 
     is_sum = True
     few = FEW
@@ -151,7 +112,7 @@ class NumpyModel(InferenceModel):
                 raise AccordError(f"{where}{name}: expected finite numbers, got NaN or infinity")
         self.reads_documents = recipe.text == "documents"
         self.embedding = weights["embedding.weight"]
-        self.layers = [_layer(weights, number) for number in range(recipe.layers)]
+        self.encoder: NumpyEncoder = KINDS[parted(recipe.encoder)[0]](recipe, weights)
         self.weight = weights.get("output.weight", self.embedding)  # tied: one W reads and predicts
         self.bias = weights["output.bias"]
         self.sharpness = float(weights.get("output.inverse_temperature", 1.0))
@@ -173,29 +134,20 @@ class NumpyModel(InferenceModel):
             share = np.log(mass) - sums[self.signature]
         self.log_share = np.nan_to_num(share, nan=-np.inf, neginf=-np.inf)
 
-    def initial_state(self, columns: int) -> list[LayerState]:
-        zeros = [np.zeros((columns, layer.width), np.float32) for layer in self.layers]
-        return [(zero, zero) for zero in zeros]
+    def initial_state(self, columns: int) -> State:
+        return self.encoder.initial_state(columns)
 
     def advance(
-        self,
-        words: np.ndarray,
-        state: list[LayerState],
-        extra: Mapping[str, np.ndarray] = NOTHING,
-    ) -> tuple[np.ndarray, list[LayerState]]:
+        self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
+    ) -> tuple[np.ndarray, State]:
         check_range("words", "word ids", words, 0, len(self.signature), IndexError)
         signatures = self.read_features.signature[words]
         read = np.flatnonzero(np.bincount(signatures.ravel()))  # each once, in order
         rows = product(self.read_features, self.embedding, read)
-        h = rows[np.searchsorted(read, signatures)]
-        states = []
-        for layer, layer_state in zip(self.layers, state, strict=True):
-            h, layer_state = layer.read(h, layer_state)
-            states.append(layer_state)
-        return h, states
+        return self.encoder.read(rows[np.searchsorted(read, signatures)], state)
 
-    def columns(self, state: list[LayerState], chosen: np.ndarray) -> list[LayerState]:
-        return [(h[chosen], c[chosen]) for h, c in state]
+    def columns(self, state: State, chosen: np.ndarray) -> State:
+        return self.encoder.columns(state, chosen)
 
     def signature_log_prob(self, h: np.ndarray, context: np.ndarray) -> np.ndarray:
         logits = self._logits(h)
@@ -268,12 +220,7 @@ def expected_shapes(recipe: Recipe, features: int, read_features: int) -> Shapes
     """Return the shapes of the weights, by the names that the torch modules give them."""
     outputs = recipe.embedding if recipe.tied else recipe.hidden
     shapes: Shapes = {"embedding.weight": (read_features, recipe.embedding)}
-    widths = [recipe.embedding, *[recipe.hidden] * (recipe.layers - 1), outputs]
-    for number, (inputs, width) in enumerate(pairwise(widths)):
-        name = f"encoder.layers.{number}."
-        shapes[f"{name}input_weight"] = 4 * width, inputs
-        shapes[f"{name}recurrent_weight"] = 4 * width, width
-        shapes[f"{name}input_bias"] = shapes[f"{name}recurrent_bias"] = (4 * width,)
+    shapes |= KINDS[parted(recipe.encoder)[0]].shapes(recipe, outputs)
     shapes["output.bias"] = (features,)
     if not recipe.tied:
         shapes["output.weight"] = features, outputs
@@ -287,9 +234,3 @@ def expected_shapes(recipe: Recipe, features: int, read_features: int) -> Shapes
         shapes["output.calibration.of_octaves"] = (OCTAVES,)
         shapes["output.calibration.context_share"] = ()
     return shapes
-
-
-def _layer(weights: Weights, number: int) -> LSTMLayer:
-    parts = ("input_weight", "recurrent_weight", "input_bias", "recurrent_bias")
-    read, recurrent, *biases = (weights[f"encoder.layers.{number}.{name}"] for name in parts)
-    return LSTMLayer(read, recurrent, biases[0] + biases[1])

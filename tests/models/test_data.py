@@ -102,6 +102,27 @@ def test_an_epoch_reads_whole_documents_in_random_order():
     assert (np.diff(read)[inside] == 1).all()  # and its words are in their order
 
 
+def test_segments_hold_every_word_once_after_the_word_before_it():
+    recipe = Recipe(encoder="transformer", text="documents", batch=4, bptt=7, zero_state=0.3)
+    documents, seen, lengths = np.repeat(DOCUMENTS, TEXT.lengths), [], []
+    for words, targets, positions, continues, packed in batches(TEXT, recipe, generator()):
+        assert words.shape == targets.shape == positions.shape == (28, 1) and not continues
+        at, starts = positions[:, 0], packed.starts.numpy()
+        assert np.array_equal(words.numpy(), np.where(positions, TEXT.ids[positions - 1], END))
+        assert np.array_equal(targets.numpy(), TEXT.ids[positions])
+        begins = packed.place.numpy() == 0
+        assert np.array_equal(np.flatnonzero(begins), np.unique(starts[starts < len(at)]))
+        assert (np.diff(at)[~begins[1:]] == 1).all(), "a segment's words are in their order"
+        assert (np.diff(documents[at])[~begins[1:]] == 0).all(), "and of one document"
+        seen.extend(at.tolist())
+        lengths.extend(np.diff(np.append(np.flatnonzero(begins), len(at))).tolist())
+    assert max(lengths) == 7 == packed.longest
+    assert len(set(seen)) == len(seen) > len(TEXT.ids) - 28
+    first = next(batches(TEXT, recipe, np.random.default_rng(2)))
+    again = next(batches(TEXT, recipe, np.random.default_rng(2)))
+    assert np.array_equal(first.positions, again.positions)
+
+
 def test_an_epoch_reads_a_document_as_often_as_its_weight_says():
     weights = np.array([0.5, 2, 1])[DOCUMENTS % 3]
     text, recipe = TEXT._replace(weights=weights), Recipe(text="documents", batch=1)

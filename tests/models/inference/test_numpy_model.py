@@ -31,6 +31,8 @@ SHAPES = {
         "output": {"kind": "log-linear", "temperature": True, "calibration": True},
         "tied": False,
     },
+    "transformer": {"encoder": {"kind": "transformer", "head_width": 4, "reach": 3}, "layers": 2},
+    "untied transformer": {"encoder": "transformer", "tied": False},
     "vectors": {"layers": 2},
     "psi": {"tied": False},
 }
@@ -50,10 +52,11 @@ def models(request) -> tuple[NumpyModel, TorchModel]:
     mass = random_mass(WORDS) + (np.arange(WORDS) == END)
     recipe = Recipe(**{"embedding": 7, "hidden": 8, "layers": 1} | SHAPES[request.param])
     network = LanguageModel(recipe, features, Unigram(features, mass), psi=psi).eval()
+    scale = 0.3 if "transformer" in request.param else 0.8  # each layer adds to the one below
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             is_number = name.endswith(("inverse_temperature", "context_share"))
-            parameter.copy_(torch.full((), 0.8) if is_number else 2 * parameter.normal_(std=0.4))
+            parameter.copy_(torch.full((), 0.8) if is_number else parameter.normal_(std=scale))
     weights = {name: value.numpy() for name, value in parameters_of(network).items()}
     assert computes(recipe, "unigram")
     return NumpyModel(recipe, weights, features, mass, psi), TorchModel(network)
