@@ -164,9 +164,11 @@ class LogLinear(OutputLayer):
         compute = Concurrent if self.background.is_static else partial
         masses = compute(self.masses, context)
         rows = compute(self.rows, self._joined_weight())
-        column = words.unsqueeze(1)
-        log_mass = compute(lambda: (self.background.log_mass_of(column, context),))
+        log_mass = compute(self._log_mass_of, words.unsqueeze(1), context)
         return cache(lambda: SignatureTerms(*masses(), *rows(), *log_mass()))
+
+    def _log_mass_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:
+        return (self.background.log_mass_of(words, context),)
 
     def loss(
         self,
