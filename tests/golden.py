@@ -80,14 +80,8 @@ LINES = {
         "chat\tchat\tNOM\tm\ts\t\t64,5\t80.1\nmange\tmanger\tVER\t\t\timp:pre:2s;ind:pre:3s;\t9\t1\n",
     ),
     "unimorph": (dictionaries.unimorph, "aller\tva\tV;IND;PRS;3;SG\nchat\tchats\tN;PL\n"),
-    "gsd-lexicon": (
-        tables.gsd,
-        "chats\tchat\tNOUN\tGender=Masc|Number=Plur\t3\ndu\t_\t_\t_\t9\n",
-    ),
-    "gsd-contracted": (
-        tables.gsd_contracted,
-        "chat\tchat\tNOUN\tGender=Masc\t3\ndu\t_\t_\t_\t9\n",
-    ),
+    "gsd-lexicon": (tables.gsd, "chats\tchat\tNOUN\tGender=Masc|Number=Plur\t3\ndu\t_\t_\t_\t9\n"),
+    "gsd-contracted": (tables.gsd_contracted, "chat\tchat\tNOUN\tGender=Masc\t3\ndu\t_\t_\t_\t9\n"),
     "treebank:text.conllu": (
         tables.treebank(Path("text.conllu")),
         "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n"

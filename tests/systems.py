@@ -120,11 +120,7 @@ SOURCES = {
         "crossed": "paper §4",
         "attended": "paper §2.1",
     },
-    "phase": {
-        "pretraining": "book ch. 20",
-        "growth": "survey §7",
-        "boosting": "survey §10.1",
-    },
+    "phase": {"pretraining": "book ch. 20", "growth": "survey §7", "boosting": "survey §10.1"},
     "solver": {
         "gradient": "survey; book §2.8",
         "least-squares": "survey",

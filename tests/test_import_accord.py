@@ -59,11 +59,7 @@ def test_modules_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_pa
     program = "import accord; print(accord.__file__, accord.load().score('Bonjour.')[0].form)"
     environment = {"PYTHONPATH": str(installed), "PATH": "", "HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=beside,
-        env=environment,
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=beside, env=environment
     )
     imported = installed / "accord" / "__init__.py"
     assert done.stdout.split() == [str(imported), "bonjour"], done.stderr

@@ -12,10 +12,7 @@ from accord.pipeline.data.catalogue import MissingData, folder_of
 
 CASES = pytest.mark.parametrize(
     "cases",
-    [
-        pytest.param(40, marks=pytest.mark.slow),
-        pytest.param(10_000, marks=pytest.mark.long),
-    ],
+    [pytest.param(40, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.long)],
     ids=["few", "many"],
 )
 

@@ -78,14 +78,6 @@ def test_reading_streams(repository):
     assert next(iter(read(address))).text == "Phrase 0."
 
 
-def test_a_missing_data_set_or_configuration_is_said(repository, tmp_path):
-    address = repository({"train": [{"text": "Un."}]}, "fr_x")
-    with pytest.raises(CorpusError, match=r"configuration fr_y cannot be opened.*fr_x"):
-        list(read(f"{address}:fr_y"))
-    with pytest.raises(CorpusError, match="no_such_folder cannot be opened"):
-        list(read(f"hub:{tmp_path}/no_such_folder"))
-
-
 def test_no_more_is_read_than_the_limit_asks_for(repository):
     texts = [{"text": f"Phrase {n}."} for n in range(3)]
     address = repository({"train": [*texts, {"text": None}], "test": texts})

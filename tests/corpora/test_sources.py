@@ -44,14 +44,6 @@ def test_files_named_for_splits_fix_them_and_one_alone_does_not(tmp_path):
     assert only.split is None
 
 
-def test_a_file_of_no_split_among_those_of_splits_is_refused_by_name(tmp_path):
-    for name in ("x-train", "x-dev", "x-test", "README", "notes"):
-        (tmp_path / f"{name}.txt").write_text("Un.\n")
-    with pytest.raises(CorpusError, match=r"none; there is none in README\.txt, notes\.txt\. "):
-        files(str(tmp_path))
-    assert len(files(str(tmp_path / "x-*.txt"))) == 3
-
-
 def test_named_treebanks_are_read_from_the_folder_given(tmp_path):
     for name, split in CORPORA["ud-french-sequoia"].files.items():
         (tmp_path / name).write_text(f"# sent_id = {split}\n{TREE}")

@@ -17,11 +17,9 @@ from accord.corpora.segment import segment
 from accord.corpora.text import words as words_of
 from accord.corpora.tokenise import (
     LATIN,
-    LONGEST_REMEMBERED,
     MOST_MARKS,
     SPELLINGS,
     WHOLE,
-    _remembered,
     comparable,
     cutter,
     normalise,
@@ -140,12 +138,6 @@ def test_a_text_without_a_space_is_no_work_for_minutes(piece):
     text = piece * (50_000 // len(piece))
     (words,) = tokenised([f"({text}x.{text}"])
     assert "".join(words) == f"({text}x.{text}"
-
-
-def test_long_chunks_are_not_remembered():
-    before = _remembered.cache_info()
-    list(tokenised(["a" * (LONGEST_REMEMBERED + 1)]))
-    assert _remembered.cache_info() == before
 
 
 def longest_run(text: str) -> int:

@@ -15,12 +15,7 @@ import accord
 from accord.pipeline.ask.explain import Explainer
 from accord.pipeline.base.artefact import hash_of_file, read_json, write_json
 
-TOLD = (
-    ValueError,
-    OSError,
-    LookupError,
-    FloatingPointError,
-)  # told in a line
+TOLD = (ValueError, OSError, LookupError, FloatingPointError)  # told in a line
 FILES = ("words.npz", "analyses.npz", "features.npz", "spelling.npz", "model.safetensors")
 SENTENCE = "Le zyglotron dort."
 

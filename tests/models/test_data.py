@@ -136,12 +136,6 @@ def test_an_epoch_reads_a_document_as_often_as_its_weight_says():
     assert (read[of_word == 2] == pytest.approx(2)) and text.epoch_words == of_word.sum()
 
 
-def test_chosen_sentences_keep_their_documents():
-    chosen = TEXT.chosen(np.arange(len(DOCUMENTS)) % 3 != 1)
-    assert np.array_equal(chosen.documents, DOCUMENTS[np.arange(len(DOCUMENTS)) % 3 != 1])
-    assert np.array_equal(TEXT.part(2, 7).documents, DOCUMENTS[2:7])
-
-
 def read(text: str, seed: int, epoch: int, bagging: bool = True) -> np.ndarray:
     """Return how often an epoch reads each sentence."""
     recipe = Recipe(text=text, seed=seed, bagging=bagging, batch=4)

@@ -112,14 +112,6 @@ def test_weight_dropout_drops_recurrent_weights_and_only_in_training(name):
     assert torch.equal(layer(inputs, state)[0], layer(inputs, state)[0])
 
 
-def test_dropout_lies_between_layers():
-    single, double = build("lstm", layers=1, dropout=0.5), build("lstm", layers=2, dropout=0.5)
-    inputs = torch.randn(5, 3, 6)
-    for model, alike in ((single, True), (double, False)):
-        first, second = (model(inputs, model.initial_state(3))[0] for _ in range(2))
-        assert torch.equal(first, second) == alike
-
-
 @pytest.mark.parametrize("name", [name for name in ENCODERS.parts() if name != "reservoir"])
 def test_a_detached_state_carries_no_gradient(name):
     model = build(name)

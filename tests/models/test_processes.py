@@ -48,8 +48,7 @@ def test_the_processes_read_the_columns_of_a_batch_in_order_and_each_once(proces
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["stream-4", "stream-moving", "sentences-4", "transformer-2", "lstm-window-2"],
+    "name", ["stream-4", "stream-moving", "sentences-4", "transformer-2", "lstm-window-2"]
 )
 def test_the_losses_do_not_depend_on_the_number_of_processes(trained, name):
     alone = trained / f"{name.rpartition('-')[0]}-1"

@@ -1,6 +1,5 @@
 """Training: it learns, stops, keeps the best; steps and their lengths are those of the recipe."""
 
-import csv
 import math
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -18,7 +17,7 @@ from accord.models.common.weights import load_tensors, load_weights
 from accord.models.data import batches
 from accord.models.optimisers import MuonAndAdamW, optimiser
 from accord.models.parts import SCHEDULES
-from accord.models.train import STEPS, Trainer, WeightAverage
+from accord.models.train import Trainer, WeightAverage
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4)
@@ -258,19 +257,6 @@ def test_rates_fall_as_one_over_the_epochs_or_linearly_to_nothing():
     plateau = SCHEDULES.make({"kind": "plateau", "decay": 2.0})
     assert plateau.rate(6.0, 1, 4) is None
     assert plateau.without_gain(6.0) == 3
-
-
-@pytest.mark.slow
-def test_the_rate_of_a_training_is_the_scheduled_one(tmp_path):
-    recipe = replace(RECIPE, schedule="inverse", epochs=3)
-    trainer = Trainer(model(), recipe, tmp_path)
-    trainer.fit(TEXT, TEXT)
-    with (tmp_path / STEPS).open() as file:
-        rates = [float(row["learning_rate"]) for row in csv.DictReader(file)]
-    assert rates == sorted(rates, reverse=True)
-    assert len({*rates}) == len(rates)
-    ends = [row.learning_rate / recipe.learning_rate for row in trainer.curve]
-    assert ends == pytest.approx([1 / 2, 1 / 3, 1 / 4], rel=0.1)
 
 
 def test_muon_steps_alike_in_all_directions_and_leaves_vectors_to_adamw():

@@ -96,21 +96,6 @@ def test_the_automaton_of_hidden_states_has_few_states_and_does_as_well(read, na
         assert math.isfinite(cost(automaton, [word.form for word in words[:-1]]))
 
 
-def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
-    lines = ["\\data\\", "ngram 1=3", "", "\\1-grams:", "-99\t<s>", "-0.3\t</s>", "-0.3\tChat"]
-    (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    scorer = accord.load(tmp_path / "m.arpa")
-    assert [word.form for word in scorer.score("Chat")] == ["Chat", "</s>"]
-    with pytest.raises(ValueError, match="it does not know 'chien'"):
-        scorer.score("chien")
-    lines[1:2], lines[-1:] = ["ngram 1=4"], ["-0.6\tchat", "-0.6\t<unk>"]
-    (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    words = accord.load(tmp_path / "m.arpa").score("Chat chien")
-    assert [word.form for word in words] == ["chat", "chien", "</s>"]
-    assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
-    assert [word.spelled for word in words] == [False, True, False]
-
-
 def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
     config = tmp_path / "counted.yaml"
     config.write_text(

@@ -187,24 +187,3 @@ def test_a_word_is_read_the_same_among_any_others(name):
     words = torch.tensor([[3, 0, 2], [2, 2, 1]])
     alone = torch.stack([read(word.view(1))[0] for word in words.flatten()])
     assert torch.allclose(read(words).flatten(0, 1), alone, atol=1e-6)
-
-
-@every_reader
-def test_it_trains_under_autocast(name):
-    read = reader(name)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        psi = read(torch.arange(4))
-    psi.float().sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in read.parameters())
-
-
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"tied": True}, "cannot be tied"),
-        ({"psi": SPELLED[:3]}, "letters of each of 4 words .* got 3"),
-    ],
-)
-def test_what_cannot_be_read_is_refused(choices, message):
-    with pytest.raises(ValueError, match=message):
-        reader("letters-cnn", **choices)

@@ -16,7 +16,7 @@ from accord.models.data import END, Sentences
 from accord.models.inference.torch_model import TorchBackground
 from accord.models.ngrams import count
 from accord.models.parts import HISTORIES, SMOOTHINGS
-from accord.zoo.backgrounds import GROUPS, HistoryTree, best_sides, kinds
+from accord.zoo.backgrounds import kinds
 from accord.zoo.ngrams import (
     ArpaBackground,
     Chosen,
@@ -151,20 +151,6 @@ def test_a_bad_file_is_refused_by_line(found, instead, message, tmp_path):
     with pytest.raises(ValueError, match=message) as refusal:
         read_arpa(path, WORDS_OF_GOOD)
     assert str(path) in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("forms", "message"),
-    [
-        (["</s>", "a", "b c"], "forms: expected words without blanks.* got 'b c' for word 2"),
-        (["</s>", "a", "a"], "forms: expected 3 different words, got 2 among 3"),
-    ],
-)
-def test_words_that_the_format_cannot_hold_are_refused(forms, message, tmp_path):
-    text = random_sentences(words=3)
-    model = kneser_ney(count(text, 2, 3), np.full(3, 1 / 3))
-    with pytest.raises(ValueError, match=message):
-        write_arpa(model, forms, tmp_path / "m.arpa")
 
 
 def test_add_alpha_is_counts_plus_alpha():
@@ -361,13 +347,6 @@ def sums_to_one(background, context: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize("history", HISTORIES)
-def test_calibration_knows_the_mass_of_words_before_any_context(history):
-    masses = with_history(history).word_masses()
-    assert masses.shape == (WORDS,)
-    assert np.array_equal(masses, rising_prior(np.bincount(HISTORY_TEXT.ids, minlength=WORDS)))
-
-
-@pytest.mark.parametrize("history", HISTORIES)
 def test_in_training_a_sentence_asks_the_ngrams_that_lack_its_part(history):
     background = with_history(history, folds=3)
     context = torch.from_numpy(background.contexts(HISTORY_TEXT, training=True))
@@ -448,20 +427,6 @@ def test_a_forest_is_the_mean_of_its_trees_and_backs_off_up_a_tree():
     paths = [np.array([*part.history(HISTORY_TEXT)]) for part in found.parts]
     assert all(({*path[:2].ravel()} <= {1, 2}) for path in paths)
     assert not np.array_equal(paths[0][:2], paths[1][:2]), "trees ask different questions"
-
-
-def test_a_question_sorts_words_by_what_follows_them():
-    """Two kinds of words, each before groups of its own: a question tells them apart."""
-    generator = np.random.default_rng(0)
-    kind = np.arange(20) % 2
-    counts = np.zeros((20, GROUPS))
-    counts[np.arange(20), kind * 5] = 30
-    counts += generator.poisson(0.2, counts.shape)
-    sides = best_sides(counts, np.zeros(20, np.int64), generator.integers(2, size=20))
-    assert len({*(sides ^ kind)}) == 1
-    tree = HistoryTree.grown(HISTORY_TEXT, 2, 3, WORDS, generator)
-    assert [len(each) for each in tree.positions] == [1, 2, 4]
-    assert [*HistoryTree.grown(HISTORY_TEXT, 0, 3, WORDS, generator).path(HISTORY_TEXT, 0)] == []
 
 
 # As KenLM writes one: 1-grams with <unk>; a word that the vocabulary lacks; an n-gram with <unk>.

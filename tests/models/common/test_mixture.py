@@ -119,13 +119,3 @@ def test_a_word_that_counts_twice_is_there_twice():
     options = {"rounds": 40, "enough": -np.inf}
     found = likeliest_weights(LOG_P, times=times, **options)
     assert found == pytest.approx(likeliest_weights(written_out, **options))
-
-
-def test_words_that_are_added_speak_for_all_parts_alike():
-    one_sided = np.array([[0.0, 0.0], [-np.inf, -np.inf]])
-    assert likeliest_weights(one_sided) == pytest.approx(np.array([1.0, 0.0]))
-    by_hand = np.array([0.5, 0.5])
-    for _ in range(3):
-        by_hand = (np.array([2.0, 0.0]) + 0.5) / 3
-    found = likeliest_weights(one_sided, added=1.0, rounds=3, enough=-np.inf)
-    assert found == pytest.approx(by_hand)

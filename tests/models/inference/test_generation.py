@@ -142,12 +142,6 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(model, start):
     assert found[0].words == texts[best[0]][len(start) :].tolist()
 
 
-def test_no_beam_finds_better_than_the_exact_one(model):
-    found = [beam(model, [], width, LONGEST)[0] for width in (1, 3, WORDS**LONGEST)]
-    best = [sum(each.log_p) / for_length(len(each.words)) for each in found]
-    assert max(best) == best[-1]
-
-
 def test_giving_up_beginnings_loses_nothing(model):
     """A narrow beam finds what it would find if it read every beginning to the last length."""
     narrow = beam(model, [2], 3, longest=8)

@@ -145,17 +145,6 @@ def test_the_page_has_a_labelled_button_for_each_word_and_needs_nothing_from_out
     assert not any({"src", "href"} & set(attributes) for _, attributes in tags)
 
 
-def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny_run):
-    explain = ["explain", BEGINNING, "--run", str(tiny_run.folder), "--words"]
-    exact, typed, unknown = (
-        CliRunner().invoke(app, [*explain, words]).stdout
-        for words in ("grande,grand", " Grande , grand,", "grande, brachycéphale")
-    )
-    assert typed == exact
-    assert "therefore spelled" not in exact
-    assert "not known to the model, and therefore spelled: brachycéphale\n" in unknown
-
-
 def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):
     text = (tiny_run.folder / "report" / "index.html").read_text()
     scores = comparison.scores(tiny_run.folder)

@@ -12,9 +12,7 @@ from accord.corpora.sources import read
 from accord.pipeline.ask.conditioning import perplexities, prime, tell
 from accord.pipeline.ask.generate import Generator
 from accord.pipeline.cli.main import app
-from accord.pipeline.config.sections import CorpusParams
 from accord.pipeline.data.encoded import read_labels, read_values
-from accord.pipeline.stages import corpus
 
 SENTENCE = "le chien dort ."
 
@@ -113,12 +111,3 @@ def test_words_are_primed_by_what_validation_says(this):
     tuned = load(this.folder)
     assert prime(tuned, ["chien"], tune=[SENTENCE]) > 0
     assert sum(word.log_p for word in tuned.score(SENTENCE)) > sum(word.log_p for word in before)
-
-
-def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path):
-    with pytest.raises(ValueError, match=r"no sentence of .* has a label 'genr'; the nearest"):
-        corpus.compute(CorpusParams((sources[0],), labels=("genr",)), {}, tmp_path)
-    (tmp_path / "train.tsv").write_text("text\nVa .\nViens .\n", encoding="utf-8")
-    (tmp_path / "test.tsv").write_text("text\tgenre\nVa .\tloud\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="trained on has a label 'genre': only others have one"):
-        corpus.compute(CorpusParams((str(tmp_path),), labels=("genre",), valid=1), {}, tmp_path)

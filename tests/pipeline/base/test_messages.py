@@ -188,14 +188,6 @@ def test_a_pipe_gets_markdown(capsys):
     assert capsys.readouterr().out == markdown(WORDS) + "\n"
 
 
-def test_a_terminal_gets_the_same_of_a_table_and_of_its_markdown(capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    print_table(WORDS)
-    of_table = capsys.readouterr().out
-    print_markdown(markdown(WORDS) + "\n")
-    assert capsys.readouterr().out == of_table
-
-
 @pytest.mark.parametrize("width", [80, 30])
 def test_a_terminal_gets_a_table_that_fits(width, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)

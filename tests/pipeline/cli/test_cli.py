@@ -12,7 +12,6 @@ import pytest
 from cli_cases import started
 from full_disk import full_disk
 from plug_in_cases import install
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import accord
@@ -94,20 +93,6 @@ def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
     assert done.returncode == 1
     assert "Online, run `accord fetch wiktionnaire`" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "models"),
-    [
-        (["--models", "gru"], {"gru"}),
-        (["--models", "gru,elman,"], {"gru", "elman"}),
-        (["--models", "gru", "--models", "elman, window"], {"gru", "elman", "window"}),
-    ],
-)
-def test_models_are_named_with_commas_or_one_by_one(command_line, options, models):
-    listed = command_line("run", "peers", "--status", *options)
-    assert listed.exit_code == 0, listed.output
-    assert {line.split()[1] for line in listed.stdout.splitlines()} == models | {"*"}
 
 
 @pytest.mark.slow
@@ -259,13 +244,6 @@ def invoked(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_the_gap_is_explained_in_the_same_words():
-    commands = get_command(app).commands
-    helps = {commands[name].loaded().params[0].help for name in ASKING}
-    assert len(helps) == 1
-    assert "A … (or ...) behind a blank at its end stands for the next word" in helps.pop()
-
-
 @pytest.mark.parametrize("command", ASKING)
 def test_a_gap_inside_is_said_to_be_none(command, tiny_run):
     said = "the … inside is read as three dots"
@@ -278,16 +256,6 @@ def test_a_gap_alone_asks_for_the_first_word(command, tiny_run):
     said = [invoked(command, gap, "--run", tiny_run.folder) for gap in ("…", "...")]
     assert said[0].exit_code == 0, said[0].output
     assert said[0].stdout == said[1].stdout
-
-
-@pytest.mark.parametrize(
-    ("command", "what"),
-    [(["audit"], "run"), (["compare"], "trained model"), (["compare", "--paper"], "run")],
-)
-def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, what):
-    done = invoked(*command, str(tmp_path))
-    assert (done.exit_code, f"is no {what}: expected" in done.stderr) == (1, True)
-    assert len(done.stderr.splitlines()) == 1
 
 
 SENTENCE = "La petite fille mange une pomme."
@@ -306,28 +274,6 @@ def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
     assert typed.exit_code == 0, typed.output
     assert typed.stdout == piped.stdout == in_file.stdout
     assert score(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
-
-
-@pytest.mark.parametrize("name", ["missing.txt", "data/missing.csv"])
-def test_the_name_of_a_missing_file_is_refused(name):
-    done = score(name)
-    assert done.exit_code != 0
-    assert f"no file {name}" in done.stderr
-
-
-@pytest.mark.parametrize("command", ["score", "correct"])
-def test_a_file_without_text_is_refused(command, tmp_path):
-    (tmp_path / "nothing.txt").write_text("\n \n", encoding="utf-8")
-    done = CliRunner().invoke(app, [command, str(tmp_path / "nothing.txt")])
-    assert done.exit_code == 2
-    assert "nothing.txt: expected one sentence per line, found no text" in done.stderr
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n"])
-def test_an_empty_text_is_refused_as_such(text):
-    done = score(text)
-    assert done.exit_code == 2
-    assert "the text is empty: expected a sentence" in done.stderr
 
 
 @pytest.mark.parametrize("unit", ["nats", "bits"])

@@ -40,12 +40,7 @@ def test_the_help_is_made_of_whole_phrases_and_flags_have_no_type(path):
     assert not re.search(r"<[a-z]|(?:text|number|path)\.\.\.", shown.stdout), "words, not types"
 
 
-GROUPS = {
-    "Ask a model": "score",
-    "Stimuli": "surprisal",
-    "Train": "run",
-    "Compare": "lexicon",
-}
+GROUPS = {"Ask a model": "score", "Stimuli": "surprisal", "Train": "run", "Compare": "lexicon"}
 
 
 def test_the_help_shows_commands_in_groups_in_the_order_people_meet_them():

@@ -136,23 +136,6 @@ def test_a_base_is_changed_section_by_section_and_its_models_are_replaced(tmp_pa
         load_config(write(tmp_path, "base: tinny"))
 
 
-def test_the_models_of_make_run_are_measured_on_a_thousand_sentences_of_the_same_text():
-    """2,500 are for training; n-grams stand beside the networks, all spelled by one protocol.
-
-    Shares and no numbers, so that a short text of one's own can be split too.
-    """
-    models = load_config("default").models
-    assert {"rnn", "kneser-ney-5", "ll-rnn"} <= models.keys()
-    corpus = models["rnn"]["corpus"]
-    held_out = [round(share * corpus.limit) for share in (corpus.valid, corpus.test)]
-    assert held_out[1] >= 1000
-    assert corpus.limit - sum(held_out) == 2500
-    for stage in ("corpus", "tokenise", "analyse", "encode"):
-        assert len({sections[stage] for sections in models.values()}) == 1
-    spelled = {sections["background"].spelling for sections in models.values()}
-    assert len(spelled) == 1
-
-
 @pytest.fixture
 def two(tmp_path) -> str:
     """Two models, of which one has epochs of its own."""

@@ -148,21 +148,6 @@ def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, 
         phi(types, analyses, "pos", "pos×gender", without=("gendre",))
 
 
-def test_a_single_feature_can_be_left_out_with_the_crossed_ones_that_hold_it(types, analyses):
-    all_of_it = phi(types, analyses, "pos", "number", "pos×number")
-    kept = phi(types, analyses, "pos", "number", "pos×number", without=("Number=Plur",))
-    gone = {"Number=Plur", "pos=NOUN×Number=Plur"}
-    assert gone <= {feature for features in all_of_it.values() for feature in features}
-    assert kept == {
-        word: {name: value for name, value in features.items() if "Number=Plur" not in name}
-        for word, features in all_of_it.items()
-    }
-    with pytest.raises(
-        ValueError, match=r"no word has 'number=plus'; the nearest is 'Number=Plur'"
-    ):
-        phi(types, analyses, "pos", "number", without=("Number=Plus",))
-
-
 @pytest.fixture(scope="module")
 def rare_and_unseen(fetched) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """The words seen once in training and those held out of it, each with their analyses."""

@@ -16,7 +16,7 @@ from accord.models.spelling.spelling import count_subwords
 from accord.pipeline.base.names import UNKNOWN
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import BOUNDARY, BYTES, Speller
-from accord.pipeline.data.word_vectors import LONGEST, exchange_clusters, spelled, word_classes
+from accord.pipeline.data.word_vectors import exchange_clusters, spelled, word_classes
 from accord.pipeline.model.endings import Endings, UnknownClasses, encode_endings
 from accord.pipeline.model.words import BLOCK, FrontCoded
 
@@ -100,13 +100,6 @@ def test_every_word_has_a_class_and_rare_ones_share_it_with_unseen_ones(by):
     assert len(set(classes[10:])) == 1
 
 
-def test_by_frequency_the_frequent_words_are_apart():
-    classes = word_classes(counted_text(), COUNTS, 4, "frequency")
-    sizes = np.bincount(classes[:10])
-    assert (np.diff(classes[:10]) >= 0).all()
-    assert sizes[0] < sizes[-1]
-
-
 def test_words_are_told_apart_by_their_letters_and_special_words_by_themselves():
     table = spelled(["</s>", "<unk>", "été", "te", "<unk> NOUN"])
     lengths = (table > 0).sum(axis=1)
@@ -115,13 +108,6 @@ def test_words_are_told_apart_by_their_letters_and_special_words_by_themselves()
     assert table[2, 0] == table[3, 0] and table[2, 4] == table[3, 3]  # the begin and the end
     assert table[2, 1] == table[2, 3] and table[2, 2] == table[3, 1]  # é, and t
     assert table[3, 2] not in table[2]  # e is not é
-
-
-def test_of_a_very_long_word_the_ending_is_kept():
-    long = "x" * 100 + "ment"
-    table = spelled([long, "ment"])
-    assert table.shape[1] == LONGEST + 2
-    assert (table[0, -5:] == table[1, 1:6]).all()
 
 
 WORD_COUNTS = {"la": 40, "petite": 30, "petites": 20, "pêche": 5, "10 000": 1}

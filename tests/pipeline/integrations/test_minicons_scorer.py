@@ -1,6 +1,5 @@
 """The methods that users of minicons call give what `accord score` gives."""
 
-import inspect
 import math
 
 import pytest
@@ -58,16 +57,3 @@ def test_words_are_what_is_written_together_and_punctuation_stands_alone(scorer,
     assert [word for word, _ in last] == ["Le", "xylophage", "dort", "."]
     elided, noun, verb, clitic, mark, _ = (word.log_p for word in scored[0])
     assert [p for _, p in first] == pytest.approx([elided + noun, verb + clitic, mark])
-
-
-def test_arguments_are_called_as_in_minicons():
-    theirs = pytest.importorskip("minicons.scorer").IncrementalLMScorer
-    beyond = {"decode", "bow_correction", "kwargs", "kw"}  # of subwords, and of their encoding
-    for name in ("sequence_score", "token_score", "word_score"):
-        wanted = inspect.signature(getattr(theirs, name)).parameters
-        ours = inspect.signature(getattr(AccordScorer, name)).parameters
-        assert set(wanted) - beyond - {"rank"} <= set(ours)
-        shared = [each for each in wanted if each in ours]
-        assert [wanted[each].default for each in shared if each != "reduction"] == [
-            ours[each].default for each in shared if each != "reduction"
-        ]

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,27 +152,6 @@ def test_the_hub_is_asked_only_for_what_says_so():
         find("hf:someone")
     with pytest.raises(FileNotFoundError, match="typo/french is no trained model: expected"):
         find("typo/french")
-
-
-def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
-    expected = "tinny is no trained model: expected french, a run, .*; the nearest is 'tiny'"
-    with pytest.raises(FileNotFoundError, match=expected):
-        find(tiny_run.folder.with_name("tinny"))
-    for wrong in ((tiny_run.folder, "ll-rn"), (tiny_run.folder / "ll-rn",)):
-        with pytest.raises(
-            FileNotFoundError, match="one of the models rnn, ll-rnn, got ll-rn; the near"
-        ):
-            one(*wrong)
-    with pytest.raises(ValueError, match="french is one model: expected a run that has the model"):
-        one("french", "rnn")
-    with pytest.raises(ValueError, match="--model rnn needs --run"):
-        one(model="rnn")
-    with pytest.raises(FileNotFoundError, match="expected evaluate of ll-rnn, found none"):
-        replace(one(tiny_run.folder), folders={}).check("evaluate")
-    begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
-    for ask in (find, one):
-        with pytest.raises(FileNotFoundError, match="expected a trained model, found none"):
-            ask(begun)
 
 
 SENTENCE = "La petite fille mange une pomme."

@@ -127,20 +127,6 @@ def test_a_long_text_is_read_up_to_a_limit_that_is_said(page):
     page.until(lambda: page.one("#status").text == "")
 
 
-def test_a_phone_shows_the_result_first_and_nothing_sideways(page):
-    page.look(400, "dark")
-    page.open(f"#lang=fr&{BOTH}&others=anticonstitutionnellement&off=Number")
-    page.until(lambda: len(page.all("#cards .card")) >= 4)
-    assert page.browser.execute_script("return document.documentElement.scrollWidth") <= 400
-    field, word = page.one("#text").rect, page.one(".word").rect
-    assert field["y"] < 40
-    assert word["y"] - field["y"] - field["height"] < 40  # nothing stands between
-    assert not page.one("#example").is_displayed()
-    assert page.one("#options").rect["y"] > page.one("#verdict").rect["y"]
-    page.one("#options summary").click()
-    assert page.one("#example").is_displayed()
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (1300, "dark"), (400, "dark")])
 def test_axe_finds_nothing(page, axe, width, scheme):
     page.look(width, scheme)

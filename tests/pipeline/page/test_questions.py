@@ -13,7 +13,7 @@ import accord
 from accord.pipeline.ask.explain import Explainer
 from accord.pipeline.ask.scorer import expect
 from accord.pipeline.base.names import END
-from accord.pipeline.page.answers import Models, families, families_of, members
+from accord.pipeline.page.answers import Models
 
 TEXT = "Les chiens du voisin dorment."
 ASK = {"model": "ll-rnn", "text": TEXT}
@@ -86,24 +86,6 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
     assert end["asked"][0]["word"] == END
 
 
-READING = {"lemma": "chat", "upos": "NOUN", "feats": ["Gender=Masc", "Number=Plur"], "source": "t"}
-HAS = """
-const CROSS = /×(?=[A-Za-z]+=)/, given = {}, state = {}, kept = null;
-%s
-console.log(JSON.stringify(%s.map((feature) => has(%s, feature))));
-"""
-
-
-def test_a_reading_has_a_crossed_feature_if_it_has_all_its_parts():
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
-    asked = ["pos=NOUN×Number=Plur", "pos=NOUN×Number=Sing", "form=chats", "lemma=chat"]
-    script = HAS % (TERMS.read_text(encoding="utf-8"), json.dumps(asked), json.dumps(READING))
-    done = subprocess.run([node, "-e", script], capture_output=True, check=True)
-    assert json.loads(done.stdout) == [True, False, False, True]
-
-
 REASON = """
 const given = { help: {}, reasons: { Gender: "gender", form: "form" } }, state = {}, kept = null;
 const say = (key) => key, chosen = (each) => each, labelOf = say, helpOf = say, familyLabel = say;
@@ -139,13 +121,6 @@ def test_the_main_reason_is_the_family_in_which_two_words_differ():
     assert dict(sums)["pos"] == pytest.approx(0)
 
 
-def test_the_lexicon_says_what_a_word_can_be(models):
-    asked = {"ask": "readings", "model": "ll-rnn", "words": ["dorment", "petite"]}
-    found = models.answer(asked)["readings"]
-    assert {reading["lemma"] for reading in found["dorment"]} == {"dormir"}
-    assert sum(reading["share"] for reading in found["petite"]) == pytest.approx(1)
-
-
 @pytest.mark.slow
 def test_an_error_is_found_with_its_reasons():
     text = "Les chats dort."
@@ -169,14 +144,6 @@ def test_a_feature_switched_off_gives_nothing_and_the_rest_sums_to_one(models):
     assert terms["Number=Plur"] == 0
     assert terms["pos=VERB"] != 0
     assert models.answer({"ask": "read", **ASK, "off": []}) == whole
-
-
-def test_families_of_features():
-    names = ["form=×", "@notTop", "Number=Plur", "pos=NOUN×Number=Plur", "vector[3]"]
-    assert families("pos=NOUN×Number=Plur") == {"pos", "Number"}
-    assert families_of(names) == ["form", "Number", "pos", "meaning"]
-    assert members(names, ["Number"]) == [2, 3]
-    assert members(names, ["form", "meaning"]) == [0, 1, 4]
 
 
 def test_the_model_writes_on_under_a_constraint(models):

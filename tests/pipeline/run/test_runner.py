@@ -82,23 +82,6 @@ def test_a_lost_file_is_named_and_only_data_is_fetched(runs, monkeypatch, overri
     assert state == "missing" and re.search(why, found), found
 
 
-def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tmp_path):
-    rows = ["form\tlemma\tupos\tfeats", "fille\tfille\tNOUN\tGender=Fem", ""]
-    paths = [tmp_path / one / "lex" / "words.tsv" for one in "ab"]
-    for path in paths:
-        path.parent.mkdir(parents=True)
-        path.write_text("\n".join(rows))
-    chain = {"analyse.lexicon": [str(path) for path in paths]}
-    accord.run("tiny", set=chain, until="analyse", runs=tmp_path / "runs")
-    config = load_config("tiny", [f"analyse.lexicon={chain['analyse.lexicon']}"])
-    for name, path in zip("ab", paths, strict=True):
-        content = path.read_text()
-        path.write_text(content.replace("Fem", "Masc"))
-        found = {s.stage.name: (s.state, s.why) for s in Run(config, tmp_path / "runs").status()}
-        assert found["analyse"] == ("stale", f"{name}/lex/words.tsv changed")
-        path.write_text(content)
-
-
 def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
     first = (runs / "tiny" / "run.json").read_bytes()
     settings = {"set": {"train.epochs": 3, "ll-rnn.train.epochs": 1}, "runs": runs}

@@ -8,7 +8,6 @@ from importlib.metadata import version
 import pytest
 from typer.testing import CliRunner
 
-import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.comparison import find
 from accord.pipeline.study.compare import compare
@@ -60,21 +59,3 @@ def test_each_chart_is_drawn_for_wide_and_for_narrow_screens(tiny_run):
         drawn = re.findall(rf'<div class="{width}"><svg [^>]*width="([\d.]+)pt"', text)
         assert [float(each) for each in drawn] == [points] * 2
     assert len(re.findall("<table", text)) == len(re.findall(r'class="scroll"><table|<h3>', text))
-
-
-@pytest.mark.slow
-def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
-    config = tmp_path / "sizes.yaml"
-    config.write_text(
-        "base: tiny\n"
-        "train: {epochs: 1}\n"
-        "models:\n"
-        "  small-60: {corpus: {limit: 60}}\n"
-        "  small-120: {corpus: {limit: 120}}\n"
-        "  other: {corpus: {limit: 60}, train: {output: background}}\n"
-    )
-    report = accord.run(str(config), runs=tmp_path / "runs").folder / "report"
-    drawn = (report / "learning.svg").read_text(encoding="utf-8")
-    assert all(name in drawn for name in ("small", "sentences of training text"))
-    assert "other" not in drawn
-    assert "by the size of the training text" in (report / "index.html").read_text(encoding="utf-8")

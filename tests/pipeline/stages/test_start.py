@@ -14,7 +14,6 @@ from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors
 from accord.models.train import Trainer
 from accord.pipeline.base.artefact import Damaged
-from accord.pipeline.config.configuration import load_config
 from accord.pipeline.data.encoded import read_sentences
 from accord.pipeline.model.comparison import comparison_table, read_epochs, read_scores
 from accord.pipeline.model.folder import ModelFolder
@@ -90,31 +89,6 @@ def vectors(tmp_path) -> dict:
     drawn = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
     np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=drawn)
     return {"source": str(tmp_path / "vectors.npz"), "dimensions": 3}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("read", [["pos", "vectors"]])
-def test_vectors_and_what_is_read_are_the_starts_own(mine, vectors, tmp_path, read):
-    meaning = {
-        "featurise.vectors": vectors,
-        "featurise.read": read,
-        "train.tied": False,
-        "train.output": {"temperature": True},
-        "train.epochs": 1,
-    }
-    first = tiny(meaning, tmp_path)
-    start = accord.export(first.folder, "ll-rnn", tmp_path / "start")
-    Path(vectors["source"]).unlink()  # none is needed any more
-    run = go_on(mine, start, tmp_path / "runs", until="evaluate", **OLD_TEXT)
-    assert (folder(run, "featurise") / "psi.npz").exists()
-    valid = read_sentences(first.artefacts["ll-rnn", "encode"].folder, "valid")
-    assert np.array_equal(valid.ids, read_sentences(folder(run, "encode"), "valid").ids)
-    nats = -accord.load(start).model.score(valid).mean()
-    assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-6)
-    others = ["analyse.protocol=closed", "featurise.vectors={source: spacy}"]
-    for each in (start, accord.export(run.folder, "mine", tmp_path / "again")):
-        with pytest.raises(ValueError, match=r"featurise\.vectors: expected .*got .*spacy"):
-            load_config(mine, [f"train.start={each}", *others])
 
 
 def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text, tmp_path):

@@ -51,20 +51,6 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path, known,
     ]
 
 
-def test_models_with_one_name_keep_a_column_each(tiny_run, tmp_path):
-    suite = tmp_path / "one.csv"
-    suite.write_text("good,bad\nLe chat dort.,Le chat dorment.\n")
-    exported = [tmp_path / "a" / "m", tmp_path / "b" / "m", tmp_path / "rnn"]
-    for place in exported:
-        place.parent.mkdir(exist_ok=True)
-        place.symlink_to(BUNDLED_FOLDER)
-    first, second, of_run = exported
-    pairs = read_suite(str(suite))
-    assert [*judged([first, second, first], pairs)] == ["a/m", "b/m"]
-    with pytest.raises(ValueError, match="two that are called rnn"):
-        judged([of_run, tiny_run.folder], pairs)
-
-
 def test_margins_are_held_against_what_people_said(tmp_path):
     subjects = ("La fille", "Le chat", "Les amis", "Une femme", "Des enfants", "Le roi")
     rows = [
