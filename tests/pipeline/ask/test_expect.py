@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import accord
 from accord import corpora
 from accord.corpora.text import lines
-from accord.pipeline.ask.scorer import Reader, expect, feature_shares, probabilities
+from accord.pipeline.ask.scorer import Reader, expect, probabilities
 from accord.pipeline.ask.split import OF_PARTS, PARTS
 from accord.pipeline.ask.surprisal import by_region, with_joined_punctuation
 from accord.pipeline.base.names import END, END_ID, is_unknown
@@ -85,15 +85,6 @@ def test_the_rows_are_the_words_as_written_and_what_follows(scorers):
     assert whole["before"].tolist() == ["Les", "chiens", ".", END] * 2
     assert whole["model"].tolist() == ["a"] * 4 + ["b"] * 4
     assert expect("…", scorers["rnn"], ["pos"])["before"].tolist() == ["…"]
-
-
-def test_what_is_guessed_of_the_end_counts_for_nothing(scorers):
-    scorer = scorers["rnn"]
-    analyses = scorer.parts.analyses(["word", "upos", "feats", "weight"])
-    guessed = analyses[analyses["upos"] == "NOUN"].head(1).assign(word=0)
-    both = pd.concat([guessed, analyses])
-    _, shares = feature_shares(both.get, len(scorer.vocabulary.forms), ["pos=NOUN"])
-    assert 0 not in shares.word
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.ask.provenance import methods, weights_of
 from accord.pipeline.ask.surprisal import (
     by_region,
     predicted,
@@ -88,28 +87,6 @@ def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
     assert not joined.items["success"].any()
     assert shown([joined])["difference"].item() == ""
     assert records([found, joined])[1]["difference"] is None
-
-
-def test_names_that_are_parts_of_each_other_are_told_apart():
-    rows = [
-        {"item": 1, "condition": c, "region": r, "surprisal": v}
-        for (c, r), v in {("a", "v"): 1.0, ("b-a", "v"): 2.0, ("a", "v.v"): 3.0}.items()
-    ]
-    table = pd.DataFrame(rows)
-    for formula in ("b-a.v > a.v", "a.v.v > b-a.v", "a.v.v - b-a.v >= a.v"):
-        assert predicted(table, formula, "condition", "item").items["success"].all()
-
-
-@pytest.mark.parametrize(
-    "formula",
-    [
-        *("bad.verb", "bad.verb > ", "bad.verb > print(1)"),
-        *("bad.verb == good.verb", "bad.verb > good.verb > 1", "bad.verb ** 9 > 1"),
-    ],
-)
-def test_what_is_no_prediction_is_refused(words, formula):
-    with pytest.raises(ValueError, match="--expects: expected a formula"):
-        predicted(by_region(words), formula, "condition", "item")
 
 
 def test_an_item_that_lacks_a_condition_is_left_out_and_counted(words, capsys):
@@ -198,13 +175,6 @@ def test_the_stimuli_are_not_replaced_by_their_words(tmp_path):
     done = CliRunner().invoke(app, ["surprisal", str(table), *beside])
     assert done.exit_code == 2 and "is the table that is read" in done.output
     assert table.read_bytes() == before
-
-
-def test_the_sentence_for_methods_names_the_model():
-    said = methods(accord.load())
-    assert f"Accord {accord.__version__}" in said and "bundled French model" in said
-    assert "log-linear LSTM" in said and "trained on orangesum" in said
-    assert all(digest[:12] in said for digest in weights_of(accord.load()).values())
 
 
 @pytest.mark.parametrize(

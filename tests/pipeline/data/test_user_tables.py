@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import accord
-from accord.pipeline.ask.surprisal import surprisal_pieces, without_empty
+from accord.pipeline.ask.surprisal import without_empty
 from accord.pipeline.base.tables import TABLES, read_table, table_writer, write_table
 from accord.pipeline.cli.main import app
 
@@ -90,17 +89,3 @@ def test_rows_without_a_sentence_are_named_and_left_out_where_that_is_asked(tmp_
     assert done.exit_code == 0
     rows = pd.read_csv(StringIO(done.stdout)).groupby("row")["word"].first()
     assert rows.to_dict() == {1: "Il", 4: "Il"}  # as in the file
-
-
-@pytest.mark.slow
-def test_the_pieces_of_a_table_of_words_are_the_table(monkeypatch):
-    model = accord.load()
-    table = pd.DataFrame({"sentence": ["Il pleut.", "Elle dort.", "Tu viens ?"]})
-    whole = model.surprisal(table)
-    monkeypatch.setattr("accord.pipeline.ask.scorer.AT_ONCE", 1)
-    pieces = list(surprisal_pieces(table, model))
-    assert len(pieces) == 3
-    together = pd.concat(pieces, ignore_index=True)
-    numbers = whole.select_dtypes("number").columns
-    assert (together[numbers] - whole[numbers]).abs().max().max() < 1e-4
-    assert together["word"].equals(whole["word"])
