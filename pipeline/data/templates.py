@@ -236,11 +236,7 @@ def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
     return ("lemma=" + lemma.astype(str)).where(lemma.cat.codes.isin(top))
 
 
-SHAPE = (
-    (r"\d+", "0"),
-    (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
-    (r"[^\W\dX_]+", "x"),
-)
+SHAPE = ((r"\d+", "0"), (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"), (r"[^\W\dX_]+", "x"))
 
 
 @TEMPLATES.register("form")

@@ -18,14 +18,7 @@ from typing import Literal
 
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.checks import nearest
-from accord.pipeline.base.artefact import (
-    MANIFEST,
-    META,
-    Artefact,
-    FinishedRun,
-    Inputs,
-    read_json,
-)
+from accord.pipeline.base.artefact import MANIFEST, META, Artefact, FinishedRun, Inputs, read_json
 from accord.pipeline.base.names import CONFIG
 
 Kind = Literal["bundled", "run", "exported", "hub", "arpa"]

@@ -56,11 +56,7 @@ class Run:
     """One configuration in a folder of runs."""
 
     def __init__(
-        self,
-        config: Config,
-        runs: Path,
-        shards: Shards | None = None,
-        workers: Pool | None = None,
+        self, config: Config, runs: Path, shards: Shards | None = None, workers: Pool | None = None
     ):
         if config.name == ARTEFACTS:
             raise AccordError(f"a run cannot be called {ARTEFACTS}, like the folder of artefacts")

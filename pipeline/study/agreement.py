@@ -11,7 +11,6 @@ is named by a column of the suite's table, or it is the verb that a lexicon find
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,11 +95,10 @@ def _named_words(suite: WrittenSuite, column: str) -> list[Spans | None]:
             f"--score {WORD}{column}: {suite.source} has no such column; found "
             f"{', '.join(map(str, table.columns))}"
         )
-    cells = table[column].fillna("").map(str).tolist()
+    cells = tokenised(table[column].fillna("").map(str).tolist())
     spans: list[Spans | None] = []
-    for pair, cell in zip(suite.pairs, tokenised(cells), strict=True):
-        word = [token.lower() for token in cell]
-        first = pair.first_difference()
+    for pair, cell in zip(suite.pairs, cells, strict=True):
+        word, first = [token.lower() for token in cell], pair.first_difference()
         good, bad = (_span(words_of(text.lower()), word, first) for text in (pair.good, pair.bad))
         spans.append((good, bad) if good and bad else None)
     return spans
@@ -120,28 +118,18 @@ def _verb(pair: Pair, lexicon: Lexicon) -> Spans | None:
     if not shared or first >= min(len(good), len(bad)):
         return None
     subjects = lexicon.analyses(good[first]), lexicon.analyses(bad[first])
-    position = _position_of_verb(good[-shared:], subjects, lexicon)
-    if position is None:
-        return None
-    one, other = (len(words) - shared + position for words in (good, bad))
-    return (one, one + 1), (other, other + 1)
-
-
-def _position_of_verb(
-    words: Sequence[str], subjects: tuple[Readings, Readings], lexicon: Lexicon
-) -> int | None:
     open_clauses = 0  # whose verb has not come yet
     noun_due = False  # after a determiner or a preposition
-    for position, word in enumerate(words):
+    for position, word in enumerate(good[-shared:]):
         readings = lexicon.analyses(word)
         kinds = {reading.upos for reading in readings}
         finite = [reading for reading in readings if reading.features.get("VerbForm") == "Fin"]
-        is_name = word[:1].isupper()
-        if finite and not is_name and (not noun_due or kinds <= {"VERB", "AUX"}):
+        if finite and not word[:1].isupper() and (not noun_due or kinds <= {"VERB", "AUX"}):
             if open_clauses:
                 open_clauses -= 1
             elif _agrees(finite, *subjects):
-                return position
+                one, other = (len(words) - shared + position for words in (good, bad))
+                return (one, one + 1), (other, other + 1)
         open_clauses += word.lower() in OPENERS
         before_noun = noun_due and any(reading.lemma in BEFORE_NOUNS for reading in readings)
         noun_due = bool(kinds & {"DET", "ADP", "NUM"}) or before_noun
@@ -178,14 +166,10 @@ def judged(runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | Non
 
     An exported model may stand for a run. `words` have a score of their own, the last one.
     """
-    exported = {
-        run.absolute().parts: run
-        for run in runs
-        if any(model.kind != "run" for model in resolve.find(run))
-    }
-    of_runs = [str(run) for run in runs if run.absolute().parts not in exported]
-    folders = dict(zip(short_names([*exported]), exported.values(), strict=True))
-    models = named(find_all(of_runs))
+    exported = [run for run in runs if any(model.kind != "run" for model in resolve.find(run))]
+    names = short_names([run.absolute().parts for run in exported])
+    folders = dict(zip(names, exported, strict=True))
+    models = named(find_all(str(run) for run in runs if run not in exported))
     if both := sorted(folders.keys() & models.keys()):
         raise AccordError(
             f"expected models with a name of their own each, got two that are called {both[0]}: "
@@ -219,10 +203,8 @@ def judge(
 ) -> JudgedSuite:
     """Score the pairs of a suite by one model."""
     pairs = _pairs_as_read(scorer, suite)
-    same = [
-        line.where for line, pair in zip(suite.lines, pairs, strict=True) if pair.good == pair.bad
-    ]
-    if same:
+    lines = zip(suite.lines, pairs, strict=True)
+    if same := [line.where for line, pair in lines if pair.good == pair.bad]:
         say(f"pairs left out, as {name or 'the model'} reads no case: {len(same):,}; {same[0]}")
     encoded = encode_suite(pairs, scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
@@ -240,7 +222,10 @@ def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
 
 
 # The first distance or number of attractors of each row.
-STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
+STEPS = {
+    "distance": {"0": 0, "1": 1, "2–3": 2, "4–7": 4, "8+": 8},
+    "attractors": {"0": 0, "1": 1, "2+": 2},
+}
 FEWEST_PEOPLE = 10  # pairs, below which a correlation says nothing
 LENGTH = "length"  # a group that no suite has to name
 
@@ -283,15 +268,12 @@ def _lengths(pair: Pair) -> str:
 
 
 def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
-    steps = np.array(STEPS[by])
     counts = pd.to_numeric(numbers, errors="coerce")
     if not (counts >= 0).all():
         wrong = numbers[~(counts >= 0)].iloc[0]
         raise AccordError(f"--by {by}: expected numbers from 0 on, got {wrong!r}")
-    labels = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
-    labels.append(f"{steps[-1]}+")
-    step = np.searchsorted(steps, counts, side="right") - 1
-    return pd.Series([labels[number] for number in step], index=numbers.index)
+    bounds, labels = [*STEPS[by].values(), np.inf], [*STEPS[by]]
+    return pd.cut(counts, bounds, right=False, labels=labels).astype(str)
 
 
 def accuracy(results: Judged, rows: pd.Series, scoring: int) -> pd.DataFrame:
@@ -322,13 +304,13 @@ def with_people(results: Judged, suite: WrittenSuite, column: str) -> pd.DataFra
     rows = []
     for model, result in results.items():
         for score, nats in zip(result.scores, result.margins.T, strict=True):
-            both = np.isfinite(nats) & np.isfinite(people)
-            if both.sum() < FEWEST_PEOPLE:
+            pairs = pd.DataFrame({"margin": nats, "people": people})
+            pairs = pairs[np.isfinite(pairs).all(axis=1)]
+            if len(pairs) < FEWEST_PEOPLE:
                 raise AccordError(
                     f"--people: expected numbers in {column!r} for at least {FEWEST_PEOPLE} pairs, "
-                    f"got {both.sum()}"
+                    f"got {len(pairs)}"
                 )
-            pairs = pd.DataFrame({"margin": nats[both], "people": people[both]})
             r, rank = (np.corrcoef(values.T)[0, 1] for values in (pairs, pairs.rank()))
             z, reach = np.arctanh(min(r, 1 - 1e-12)), Z / np.sqrt(len(pairs) - 3)
             low, high = np.tanh([z - reach, z + reach])
