@@ -7,7 +7,7 @@ import pandas as pd
 
 from accord.errors import AccordError
 from accord.models.common.registry import extension
-from accord.models.data import Model, Sentences
+from accord.models.data import Model
 from accord.models.mixture import (
     chunks,
     likeliest_exponents,
@@ -38,8 +38,9 @@ def linear(
     """
     networks = find(neighbours) if neighbours else []
     if len(networks) > 1:
-        names = ", ".join(model.name for model in networks)
-        raise AccordError(f"--neighbours: expected one model, RUN/MODEL; {neighbours} has {names}")
+        raise AccordError(
+            f"--neighbours: expected one model, RUN/MODEL; {neighbours} has {_names(networks)}"
+        )
     check_same_text([*models, *networks])
     parts = _log_p(models)
     for network in networks:
@@ -79,7 +80,10 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     sample = valid.part(0, int(np.searchsorted(np.cumsum(valid.lengths), most)) + 1)
     if len(sample.ids) < len(valid.ids):
         say(f"the weights are tuned on {len(sample.ids):,} words of {len(valid.ids):,}")
-    weights = _exponents(loaded, sample)
+    tuned_on, weights = stacked_distributions(loaded, sample), []
+    for chosen in _choices(len(models)):  # zero for the others
+        weights.append(np.zeros(len(models)))
+        weights[-1][chosen] = likeliest_exponents(tuned_on[chosen], sample.ids)
     log_p = {}
     for split, text in texts.items():
         pieces = [*chunks(text)]
@@ -94,27 +98,21 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
 def both_directions(models: list[Scored]) -> pd.DataFrame:
     """Return the perplexity of a forward and of a backward model, and of both by their product."""
     if len(models) != 2:
-        names = ", ".join(model.name for model in models)
-        raise AccordError(f"--bidirectional: expected two models, FORWARD BACKWARD; got {names}")
+        raise AccordError(
+            f"--bidirectional: expected two models, FORWARD BACKWARD; got {_names(models)}"
+        )
     check_same_text(models)
     return extension("combine.bidirectional")(*models)
+
+
+def _names(models: Sequence[Scored]) -> str:
+    return ", ".join(model.name for model in models)
 
 
 def _choices(parts: int) -> list[list[int]]:
     """Return all parts by their numbers, then all without each, where that leaves one."""
     every = [*range(parts)]
-    without = [[other for other in every if other != part] for part in every]
-    return [every, *(without if parts > 1 else [])]
-
-
-def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
-    """Return the likeliest weights of each choice of parts, zero for the others."""
-    log_p = stacked_distributions(models, sample)
-    weights = []
-    for chosen in _choices(len(models)):
-        weights.append(np.zeros(len(models)))
-        weights[-1][chosen] = likeliest_exponents(log_p[chosen], sample.ids)
-    return weights
+    return [every, *([*every[:part], *every[part + 1 :]] for part in every if parts > 1)]
 
 
 def _log_p(models: list[Scored]) -> dict[str, LogP]:
@@ -151,11 +149,8 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
     """Reject models with different ids of words: their distributions cannot be multiplied."""
     first, *others = models
     for model in others:
-        same_ids = all(
-            np.array_equal(first.sentences(split).ids, model.sentences(split).ids)
-            for split in first.splits
-        )
-        if model.words != first.words or not same_ids:
+        ids = ((m.sentences(split).ids for m in (first, model)) for split in first.splits)
+        if model.words != first.words or not all(np.array_equal(*both) for both in ids):
             raise AccordError(
                 f"'{model.name}' has another vocabulary than '{first.name}', {model.words:,} words "
                 f"and not {first.words:,} or in another order: expected one for a log-linear "

@@ -95,11 +95,8 @@ def read_measured(
     is_whole = np.isfinite(numbers) & is_given.all(axis=1).to_numpy()
     is_whole &= table[item].astype(str).str.contains(r"\w").to_numpy()
     if lacking := int((~is_whole).sum()):
-        names = "".join(f", {name}" for name in needed[1:])
-        say(
-            f"norms: {counted(lacking, 'row')} left out, without an item{names} or a number in "
-            f"{measure}"
-        )
+        names = ", ".join(["an item", *needed[1:]])
+        say(f"norms: {counted(lacking, 'row')} left out, without {names} or a number in {measure}")
     if is_whole.sum() < FEWEST:
         raise AccordError(f"expected at least {FEWEST} items with {measure}, got {is_whole.sum()}")
     # Words without a measure are read with their text all the same: others stand behind them.
@@ -142,8 +139,7 @@ def surprisal_of(scorer: Scorer, measured: Measured, drop_spelled: bool = False)
     if measured.texts is None:
         for words in reader.read(measured.items):
             add(words, words.sentence[~words.is_end])
-        return bits
-    for text in range(measured.texts.max() + 1):
+    for text in () if measured.texts is None else range(measured.texts.max() + 1):
         rows = np.flatnonzero(measured.texts == text)
         words = [measured.items[row] for row in rows]
         starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
@@ -168,7 +164,7 @@ def baseline(measured: Measured) -> dict[str, np.ndarray]:
     return columns
 
 
-def _previous(values: np.ndarray, texts: np.ndarray) -> np.ndarray:
+def _previous(values: np.ndarray | pd.Series, texts: np.ndarray) -> np.ndarray:
     """Return the value of the previous word of the same text, NaN for the first."""
     return pd.Series(values).groupby(texts).shift().to_numpy()
 
@@ -213,15 +209,13 @@ def explained(
 
     `groups` are held out whole: the items, or the texts whose words they are.
     """
-    ones = np.ones(len(y))
-    first = np.column_stack([ones, *map(_standardised, below)])
-    second = np.column_stack([first, *added])
+    first = _with_constant(below)
+    second, column = np.column_stack([first, *added]), first.shape[1]
     residuals = (_residual(columns, y) for columns in (first, second))
     squares = [float(residual @ residual) for residual in residuals]
     gain = len(y) / 2 * math.log(squares[0] / squares[1])
-    slope = float(_fitted(second, y)[first.shape[1]])
-    others = np.delete(second, first.shape[1], axis=1)
-    alone = _residual(others, second[:, first.shape[1]])
+    slope = float(_fitted(second, y)[column])
+    alone = _residual(np.delete(second, column, axis=1), second[:, column])
     spread = math.sqrt(squares[1] / (len(y) - np.linalg.matrix_rank(second)) / (alone @ alone))
     gains = _held_out_gains(first, second, y, groups)
     held_out = paired_bootstrap(np.bincount(groups, gains), np.bincount(groups), RESAMPLES)
@@ -258,9 +252,10 @@ def _residual(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     return y - columns @ _fitted(columns, y)
 
 
-def _standardised(column: np.ndarray) -> np.ndarray:
-    spread = column.std()
-    return (column - column.mean()) / (spread if spread > 0 else 1)
+def _with_constant(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return 1 and the standardised columns."""
+    standard = ((column - column.mean()) / (column.std() or 1) for column in columns)
+    return np.column_stack([np.ones(len(columns[0])), *standard])
 
 
 def _p(statistic: float, degrees: int) -> float:
@@ -310,7 +305,7 @@ def norms(
         data[column] = surprisal_of(scorer, measured, drop_spelled)
         predictors[name or SURPRISAL] = [column]
         if measured.texts is not None:
-            data[f"previous_{column}"] = _previous(data[column].to_numpy(), measured.texts)
+            data[f"previous_{column}"] = _previous(data[column], measured.texts)
             predictors[name or SURPRISAL].append(f"previous_{column}")
     surprisals = [column for column, *_ in predictors.values()]
     data, groups = _whole_rows(data, measured.texts, surprisals)
@@ -327,13 +322,11 @@ def norms(
         gains.append(replace(of_all, slope=math.nan, t=math.nan))
     else:
         say("norms: no item has a frequency, so that length alone is the baseline")
-    partial = {}
-    standard = np.column_stack([np.ones(len(y)), *map(_standardised, columns(below))])
+    partial, standard = {}, _with_constant(columns(below))
     for name, added in predictors.items():
         gains.append(explained(name, y, columns(below), columns(added), groups))
-        bits = data[added[0]].to_numpy()
-        residuals = {"bits": _residual(standard, bits), "y": _residual(standard, y)}
-        partial[name] = pd.DataFrame(residuals)
+        residuals = {"bits": data[added[0]].to_numpy(), "y": y}
+        partial[name] = pd.DataFrame({n: _residual(standard, v) for n, v in residuals.items()})
     table = pd.DataFrame([gain.row for gain in gains])
     return HeldAgainst(table, gains, data, partial, measured.label)
 
