@@ -4,19 +4,19 @@ Text from elsewhere may hold control characters, which a terminal obeys. `printa
 wherever text is printed: here, in `print_table` and in `print_error`.
 """
 
-import atexit
+import shutil
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.util import find_spec
 from typing import Literal, TypeVar
 
 Level = Literal["quiet", "normal", "verbose"]
 Item = TypeVar("Item")
 _level: Level = "normal"
+_is_drawn = False  # whether a meter has a line on the terminal
 LINE_EVERY = 10.0  # seconds between plain lines where there is no terminal
-DRAWN_EVERY = 0.1  # seconds between two states of a bar
+DRAWN_EVERY = 0.1  # seconds between two states of the line on a terminal
 SETTLED = 1.0  # seconds of work by which the rest can be judged
 # What brings the packages that the bundled model is asked without.
 INSTALL = "pip install 'accord-lm[train]'"
@@ -45,8 +45,18 @@ def printable(text: str) -> str:
 
 def echo(*parts: object, sep: str = " ", end: str = "\n", error: bool = False) -> None:
     """Print a result, or a line to standard error; no control character reaches a terminal."""
+    global _is_drawn
+    if _is_drawn:  # the line of a meter, which is drawn again
+        _draw("", end="\r")
+        _is_drawn = False
     file = sys.stderr if error else sys.stdout
     print(printable(sep.join(map(str, parts))), end=end, file=file, flush=True)
+
+
+def _draw(line: str, end: str) -> None:
+    """Print a line on the terminal in place of the former one."""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"\r{printable(line)[:width]:{width}}", end=end, file=sys.stderr, flush=True)
 
 
 def say(message: str, detail: bool = False) -> None:
@@ -67,68 +77,33 @@ def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterato
 def meter(what: str, total: int | None) -> Callable[[int], None]:
     """Return a function that is called with each amount of work; 0 closes the display.
 
-    A terminal shows a bar. Elsewhere a line is printed every few seconds.
+    A terminal shows one line that changes. Elsewhere a line is printed every few seconds.
     """
     if _level == "quiet":
         return lambda amount: None
-    # A machine that only trains has no rich: it prints lines on a terminal too.
-    is_bar = sys.stderr.isatty() and find_spec("rich") is not None
-    show, every = (_bar(what, total), DRAWN_EVERY) if is_bar else (_lines(what, total), LINE_EVERY)
-    pace = Pace(time.monotonic())
+    is_terminal = sys.stderr.isatty()
+    every = DRAWN_EVERY if is_terminal else LINE_EVERY
+    pace, shown = Pace(time.monotonic()), 0
     last = pace.start
 
     def advance(amount: int) -> None:
-        nonlocal last
+        nonlocal last, shown
+        global _is_drawn
         now = time.monotonic()
         pace.advance(amount, now)
-        if pace.done and not (amount and now - last < every):
-            last = now
-            rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
-            show(pace.done, _figures(pace.done, total, rate), not amount)
+        if not pace.done or (amount and now - last < every):
+            return
+        last = now
+        rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
+        line = f"  {what}: {_figures(pace.done, total, rate)}"
+        if is_terminal:
+            _draw(line, end="" if amount else "\n")
+            _is_drawn = bool(amount)
+        elif amount or shown not in (0, pace.done):  # a last line only if there was another
+            echo(line, error=True)
+        shown = pace.done
 
     return advance
-
-
-def _lines(what: str, total: int | None) -> Callable[[int, str, bool], None]:
-    """Return a function that prints a line, and a last one if there was another before it."""
-    shown = 0
-
-    def show(done: int, figures: str, is_last: bool) -> None:
-        nonlocal shown
-        if not is_last or shown not in (0, done):
-            shown = done
-            echo(f"  {what}: {figures}", error=True)
-
-    return show
-
-
-def _bar(what: str, total: int | None) -> Callable[[int, str, bool], None]:
-    """Return a function that draws a bar; the first call shows it, the last one ends it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    name = TextColumn("  {task.description}", markup=False)
-    amounts = TextColumn("{task.fields[figures]}")
-    progress = Progress(
-        *((name, BarColumn(24), amounts) if total else (name, amounts)),
-        console=Console(stderr=True),
-        auto_refresh=False,
-        redirect_stdout=sys.stdout.isatty(),  # results that go to a file must reach it
-    )
-    task = progress.add_task(printable(what), total=total, figures="")
-
-    def show(done: int, figures: str, is_last: bool) -> None:
-        progress.update(task, completed=done, figures=figures)
-        if progress.live.is_started:
-            progress.refresh()
-        else:
-            atexit.register(progress.stop)  # after an error too: the cursor is hidden until then
-            progress.start()
-        if is_last:
-            progress.stop()
-            atexit.unregister(progress.stop)
-
-    return show
 
 
 class Pace:
