@@ -8,7 +8,7 @@ import filecmp
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,31 +79,18 @@ def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> l
         if name in labels:
             raise AccordError(f"condition: expected one {name}, got several")
         labels[name] = value
-    return [
-        of_kind.index(labels[name]) + 1 if name in labels else 0 for name, of_kind in values.items()
-    ]
+    return [of.index(labels[kind]) + 1 if kind in labels else 0 for kind, of in values.items()]
 
 
 SIZES = "about.json"
 
 READ_SPLITS = ("train", "valid", PRETRAINING)
-READ_FILES = (
-    "ids.npy",
-    "lengths.npy",
-    "form.npy",
-    "subwords.npz",
-    "labels.npy",
-    "documents.npy",
-    "parts.npz",
-)
+READ_FILES = ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy", "documents.npy")
 # The files that training reads, by stage; a machine that only trains knows no stages.
 READ_BY_TRAINING = {
     "encode": (
-        *map(".".join, product(READ_SPLITS, READ_FILES)),
-        "subwords.json",
-        COUNTS,
-        "classes.npy",
-        VALUES,
+        *map(".".join, product(READ_SPLITS, (*READ_FILES, "parts.npz"))),
+        *("subwords.json", COUNTS, "classes.npy", VALUES),
     ),
     "analyse": ("words.npz", "analyses.npz", "endings.npz", CHAIN),
     "featurise": ("phi.npz", "psi.npz", "names.json", "letters.npy", DESCRIBED, START_WEIGHTS),
@@ -117,22 +104,17 @@ READ_BY_TRAINING = {
 def read_text(folder: Path, split: str) -> Sentences:
     """Read the sentences of a split in the units that a model predicts: words or subwords."""
     sentences = read_sentences(folder, split)
-    subwords = load_subwords(folder, split)
-    if subwords is None:
+    if (subwords := load_subwords(folder, split)) is None:
         return sentences
-    forms = load_array(folder / f"{split}.form.npy")
-    return subwords.spell(sentences._replace(ids=forms))
+    return subwords.spell(sentences._replace(ids=load_array(folder / f"{split}.form.npy")))
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:
     """Read the encoded sentences of a split; the ids stay on disk until they are used."""
+    ids, lengths = (folder / f"{split}.{name}.npy" for name in ("ids", "lengths"))
     documents = folder / f"{split}{DOCUMENTS}"
-    return Sentences(
-        load_array(folder / f"{split}.ids.npy", mapped=True),
-        load_array(folder / f"{split}.lengths.npy"),
-        read_labels(folder, split),
-        load_array(documents) if documents.exists() else None,
-    )
+    further = read_labels(folder, split), load_array(documents) if documents.exists() else None
+    return Sentences(load_array(ids, mapped=True), load_array(lengths), *further)
 
 
 def save_sizes(sizes: Mapping[str, Mapping[str, int]], folder: Path) -> None:
@@ -189,10 +171,8 @@ def save_forms(forms: Sequence[str], folder: Path, split: str) -> None:
 
 def read_forms(folder: Path, split: str) -> WrittenText:
     """Read the written forms of the words of a split."""
-    forms = load_json(folder / f"{split}.forms.json", list)
-    return WrittenText(
-        forms, load_array(folder / f"{split}.form.npy"), load_subwords(folder, split)
-    )
+    forms, positions = load_json(folder / f"{split}.forms.json", list), folder / f"{split}.form.npy"
+    return WrittenText(forms, load_array(positions), load_subwords(folder, split))
 
 
 def save_parts(names: Sequence[str], numbers: np.ndarray, folder: Path, split: str) -> None:
@@ -297,25 +277,23 @@ class Speller:
 
         letters = sorted({letter for form in counts for letter in form} - {BOUNDARY, *BYTES})
         alphabet = [BOUNDARY, *BYTES, *letters]
-        tokeniser = Tokenizer(models.BPE())
-        tokeniser.train_from_iterator(
-            (form + BOUNDARY for form, count in counts.items() for _ in range(count)),
-            trainers.BpeTrainer(
-                vocab_size=len(alphabet) + merges, initial_alphabet=alphabet, show_progress=False
-            ),
+        words = (form + BOUNDARY for form, count in counts.items() for _ in range(count))
+        trainer = trainers.BpeTrainer(
+            vocab_size=len(alphabet) + merges, initial_alphabet=alphabet, show_progress=False
         )
+        tokeniser = Tokenizer(models.BPE())
+        tokeniser.train_from_iterator(words, trainer)
         return cls(tokeniser)
 
     def subwords(self, forms: Sequence[str]) -> Subwords:
-        encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
-        spelled = [*([number + 1 for number in word.ids] for word in encoded), [0]]
-        return Subwords(
-            subwords=np.concatenate(spelled).astype(np.int32),
-            starts=np.concatenate(([0], np.cumsum([len(subwords) for subwords in spelled]))),
-        )
+        def written(form: str) -> str:
+            letters = ([c] if c in self.letters else [BYTES[b] for b in c.encode()] for c in form)
+            return "".join(chain.from_iterable(letters)) + BOUNDARY
 
-    def _written(self, form: str) -> str:
-        return "".join(c if c in self.letters else _in_bytes(c) for c in form) + BOUNDARY
+        encoded = self.tokeniser.encode_batch([*map(written, forms)])
+        spelled = [*([number + 1 for number in word.ids] for word in encoded), [0]]
+        starts = np.concatenate(([0], np.cumsum([*map(len, spelled)])))
+        return Subwords(np.concatenate(spelled).astype(np.int32), starts)
 
     def save(self, folder: Path) -> None:
         self.tokeniser.save(str(folder / SPELLER))
@@ -327,7 +305,3 @@ class Speller:
 
         path = folder / SPELLER
         return cls(Tokenizer.from_file(str(path))) if path.exists() else None
-
-
-def _in_bytes(letter: str) -> str:
-    return "".join(BYTES[byte] for byte in letter.encode())

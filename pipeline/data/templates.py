@@ -45,7 +45,7 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
         if name.lower().partition("=")[0] not in fields:
             valid = ", ".join(sorted(fields))
             raise AccordError(f"featurise.without: no template has '{name}'; there are {valid}")
-    return [template for template in templates if not {*template.split("×")} & left_out]
+    return [template for template in templates if left_out.isdisjoint(template.split("×"))]
 
 
 def of_analyses(templates: Sequence[str]) -> list[str]:
@@ -59,20 +59,19 @@ def sides(params, names: Sequence[str] | None) -> tuple[Set[str], Set[str]]:
     every = chosen(params, names)
     if params.vectors and params.vectors.dimensions:
         every.append(VECTORS)
-    return _side(params.read, every, names, "read"), _side(params.predict, every, names, "predict")
 
+    def side(key: str) -> Set[str]:
+        named = getattr(params, key)
+        if named is None:
+            return {*every}
+        side = {name if name == VECTORS else _parsed(name, names, key) for name in named}
+        for template in sorted(side.difference(every)):
+            raise AccordError(
+                f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
+            )
+        return side
 
-def _side(
-    named: Sequence[str] | None, every: Sequence[str], names: Sequence[str] | None, key: str
-) -> Set[str]:
-    if named is None:
-        return {*every}
-    side = {name if name == VECTORS else _parsed(name, names, key) for name in named}
-    for template in sorted(side.difference(every)):
-        raise AccordError(
-            f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
-        )
-    return side
+    return side("read"), side("predict")
 
 
 def check(params, names: Sequence[str] | None) -> None:
@@ -145,7 +144,8 @@ def fill(
             filled = TEMPLATES[template](params, types)
         else:
             filled = _of_analyses(template, names, params, types, analyses)
-        without = end.union(unwritten) if _reads_letters(template) else end
+        reads_letters = template in TEMPLATES and TEMPLATES.part(template).about.get("letters")
+        without = end.union(unwritten) if reads_letters else end
         parts.append(filled[~filled["word"].isin(without)].assign(template=template))
     table = _left(pd.concat(parts, ignore_index=True), params.without)
     table["feature"] = table["feature"].astype("category")
@@ -160,10 +160,6 @@ def features_of(word: str, chain: Lexicon) -> dict[str, float]:
     types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
     filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
     return dict(zip(filled["feature"], filled["value"], strict=True))
-
-
-def _reads_letters(template: str) -> bool:
-    return template in TEMPLATES and bool(TEMPLATES.part(template).about.get("letters"))
 
 
 def _left(table: pd.DataFrame, without: Sequence[str]) -> pd.DataFrame:
@@ -184,13 +180,12 @@ def known_names(analyses: pd.DataFrame) -> list[str]:
 
 
 def _of_analyses(template: str, names, params, types, analyses: pd.DataFrame) -> pd.DataFrame:
-    fields = [_field(name, names, params, types, analyses) for name in template.split("×")]
-    feature = fields[0]
-    for other in fields[1:]:
+    feature, *others = (_field(n, names, params, types, analyses) for n in template.split("×"))
+    for other in others:
         feature = feature.str.cat(other, sep="×")  # null where one of them is
     table = rows(analyses["word"], feature, analyses["weight"].astype(float)).dropna()
-    of_feature = table.groupby(["word", "feature"], sort=False, observed=True)["value"]
-    table = of_feature.sum().reset_index()
+    keys = ["word", "feature"]
+    table = table.groupby(keys, sort=False, observed=True)["value"].sum().reset_index()
     if params.values == "weighted":
         total = analyses.groupby("word")["weight"].sum()
         table["value"] /= table["word"].map(total)
@@ -202,10 +197,8 @@ def _field(
     name: str, names: Sequence[str], params, types: pd.DataFrame, analyses: pd.DataFrame
 ) -> pd.Series:
     """Return the feature of each analysis by this template, null where it has none."""
-    if name == "pos":
-        return "pos=" + analyses["upos"].astype(str)
-    if name == "source":
-        return "source=" + analyses["source"].astype(str)
+    if name in ("pos", "source"):
+        return f"{name}=" + analyses[COLUMNS.get(name, name)].astype(str)
     if name == "lemma":
         return _lemma(params, types, analyses)
     first, *others = (spelling for spelling in names if spelling.lower() == name)
@@ -283,13 +276,8 @@ def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
     """Give the paper's example: small numbers, year-like numbers, and the size of any number."""
     value = _numerals(types)
     small, year = value[value <= SMALL], value[(value >= 1000) & (value <= 2100)]
-    return pd.concat(
-        [
-            rows(small.index, "number=small"),
-            rows(year.index, "number=year"),
-            rows(value.index, "number=log10", np.log10(1 + value.to_numpy()).round()),
-        ]
-    )
+    size = rows(value.index, "number=log10", np.log10(1 + value.to_numpy()).round())
+    return pd.concat([rows(small.index, "number=small"), rows(year.index, "number=year"), size])
 
 
 def _numerals(types: pd.DataFrame) -> pd.Series:
@@ -333,7 +321,14 @@ def factors_of(analyses: pd.DataFrame, words: int, names: Sequence[str]) -> dict
     weight = analyses["weight"]
     likeliest = weight.groupby(analyses["word"]).transform("max")
     likely = analyses[weight >= LIKELY * likeliest]
-    return {name: _numbers(likely["word"], _values(likely, name), words) for name in names}
+    factors = {}
+    for name in names:
+        table = pd.DataFrame({"word": likely["word"], "value": _values(likely, name)})
+        of_word = table.drop_duplicates().sort_values(["word", "value"]).groupby("word")["value"]
+        together = of_word.agg("|".join).reindex(range(words), fill_value="")
+        factors[name] = 1 + pd.factorize(together)[0]
+        factors[name][END_ID] = 0
+    return factors
 
 
 def _values(analyses: pd.DataFrame, name: str) -> pd.Series:
@@ -346,12 +341,3 @@ def _values(analyses: pd.DataFrame, name: str) -> pd.Series:
             f"{', '.join([*COLUMNS, *spelling])}; found '{name}'"
         )
     return values_of(analyses["feats"], spelling[name]).fillna("")
-
-
-def _numbers(word: pd.Series, value: pd.Series, words: int) -> np.ndarray:
-    table = pd.DataFrame({"word": word, "value": value}).drop_duplicates()
-    of_word = table.sort_values(["word", "value"]).groupby("word")["value"]
-    together = of_word.agg("|".join).reindex(range(words), fill_value="")
-    numbers = 1 + pd.factorize(together)[0]
-    numbers[END_ID] = 0
-    return numbers

@@ -55,7 +55,7 @@ def files(source: str) -> list[Path]:
 
 
 def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
-    """Return the vectors of the words of a table, from a source."""
+    """Return the vectors of the words of a table; a message says how many have one."""
     table = spellings(types, analyses)
     file = _read(files(source), sorted({*table.to_numpy().ravel()} - {None}))
     row = pd.Series(-1, index=types.index)
@@ -64,7 +64,12 @@ def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVector
     used, number = np.unique(row, return_inverse=True)
     rows = file.matrix[used[used >= 0]]
     zero = np.zeros((1, rows.shape[1]), np.float32)
-    return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
+    vectors = WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
+    is_word, has_one = table["lower"].notna().to_numpy(), vectors.row > 0
+    counts = np.where(is_word, types["count"], 0)
+    words, tokens = has_one[is_word].mean(), counts[has_one].sum() / max(counts.sum(), 1)
+    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
+    return vectors
 
 
 def _read(paths: list[Path], wanted: list[str]) -> VectorFile:
@@ -80,25 +85,17 @@ def _read(paths: list[Path], wanted: list[str]) -> VectorFile:
 def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
     """Return the spellings in which a word is looked up, in order; special words have none."""
     form = types["form"].mask(types["form"].map(is_special))
-    capitals = form.map(_capitalised, na_action="ignore")
-    if "written" in types:
-        written = types["written"].fillna(capitals.where(_is_name(types, analyses), form))
-    else:
-        written = form
+    capitals = form.map(  # jean-paul is Jean-Paul
+        lambda form: "-".join(map(str.capitalize, form.split("-"))), na_action="ignore"
+    )
+    written = form
+    if "written" in types:  # proper names, in most of their analyses, have capitals
+        weight = analyses["weight"].where(analyses["upos"] == "PROPN", -analyses["weight"])
+        weight = weight.groupby(analyses["word"]).sum().reindex(types.index, fill_value=0)
+        written = types["written"].fillna(capitals.where(weight > 0, form))
     table = pd.DataFrame({"written": written, "lower": form.str.lower(), "name": capitals})
     table["acronym"] = form.str.upper()
     return table.astype(object).where(form.notna(), None)
-
-
-def _is_name(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
-    """Return which words are proper names in most of their analyses."""
-    weight = analyses["weight"].where(analyses["upos"] == "PROPN", -analyses["weight"])
-    return weight.groupby(analyses["word"]).sum().reindex(types.index, fill_value=0) > 0
-
-
-def _capitalised(form: str) -> str:
-    """Write jean-paul as `Jean-Paul`."""
-    return "-".join(part.capitalize() for part in form.split("-"))
 
 
 def reduced(vectors: WordVectors, dimensions: int) -> np.ndarray:
@@ -124,27 +121,19 @@ def reduced(vectors: WordVectors, dimensions: int) -> np.ndarray:
     return np.concatenate([np.zeros((1, dimensions)), short]).astype(np.float32)
 
 
-def _find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
-    """Return the vectors of a source; a message says how many words have one."""
-    vectors = find(source, types, analyses)
-    is_word = ~types["form"].map(is_special).to_numpy()
-    counts, has_one = np.where(is_word, types["count"], 0), vectors.row > 0
-    words, tokens = has_one[is_word].mean(), counts[has_one].sum() / max(counts.sum(), 1)
-    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
-    return vectors
-
-
 def rows(
     params, templates: Sequence[str], types: pd.DataFrame, analyses: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
     """Return the sparse rows of each template of vectors, and the dense features."""
-    vectors = _find(params.vectors.source, types, analyses)
+    vectors = find(params.vectors.source, types, analyses)
     mean = params.vectors.unknown == "mean" and "unknown" in types
     features, dense = {}, None
     for template in templates:
         kind, _, classes = template.partition("-")
         if kind == "class":
-            features[template] = f"{template}=" + _classes(vectors, int(classes))
+            number = kmeans(vectors.vectors[1:], int(classes)).astype(str)
+            names = np.array(["none", *number], dtype=object)
+            features[template] = f"{template}=" + pd.Series(names[vectors.row])
     if params.vectors.dimensions:
         features[VECTORS] = pd.Series("vector=none", index=types.index).mask(vectors.row > 0)
         dense = WordVectors(reduced(vectors, params.vectors.dimensions), vectors.row)
@@ -155,7 +144,7 @@ def rows(
 
 def dense_rows(params: VectorParams, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
     """Return the dense features alone, of a closed vocabulary, where no word is unknown."""
-    vectors = _find(params.source, types, analyses)
+    vectors = find(params.source, types, analyses)
     return WordVectors(reduced(vectors, params.dimensions), vectors.row)
 
 
@@ -166,12 +155,6 @@ def dense_names(dense: WordVectors) -> list[str]:
 def is_dense(name: str) -> bool:
     """Return whether a feature of this name is a dense one."""
     return name.startswith("vector[")
-
-
-def _classes(vectors: WordVectors, classes: int) -> pd.Series:
-    """Return the class of each word's vector by k-means, or none."""
-    number = kmeans(vectors.vectors[1:], classes)
-    return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[vectors.row])
 
 
 def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd.DataFrame:
@@ -292,13 +275,11 @@ class _Exchange:
     def __init__(self, ids: np.ndarray, of_word: np.ndarray, counts: np.ndarray, classes: int):
         self.of_word, self.counts, self.classes = of_word, counts, classes
         self.sizes = np.bincount(of_word[ids], minlength=classes).astype(float)
-        pairs = _pairs(of_word[ids], classes)
+        flat = np.roll(of_word[ids], 1) * classes + of_word[ids]  # END, the last, begins a text
+        pairs = np.bincount(flat, minlength=classes**2).reshape(classes, classes).astype(float)
         self.pairs = np.concatenate([pairs, pairs.T])
-        self._keep_neighbours(ids)
-
-    def _keep_neighbours(self, ids: np.ndarray) -> None:
-        """Keep for each word its left and right neighbours with counts; repetitions apart."""
-        words = len(self.of_word)
+        # For each word its left and right neighbours with counts; repetitions apart.
+        words = len(of_word)
         bigrams, count = np.unique(np.roll(ids, 1) * words + ids, return_counts=True)
         left, right = np.divmod(bigrams, words)
         same = left == right
@@ -307,7 +288,7 @@ class _Exchange:
         word = np.concatenate([right, left])
         order = np.argsort(word, kind="stable")
         self.neighbour = np.concatenate([left, right])[order]
-        self.side = np.repeat([0, self.classes], len(left))[order]
+        self.side = np.repeat([0, classes], len(left))[order]
         self.times = np.concatenate([count, count])[order].astype(float)
         self.starts = np.searchsorted(word[order], np.arange(words + 1)).tolist()
 
@@ -347,12 +328,6 @@ class _Exchange:
         self.pairs[below] += met[: self.classes]
         if doubled:
             self.pairs[[to, below], to] += doubled
-
-
-def _pairs(following: np.ndarray, classes: int) -> np.ndarray:
-    """Return N(c, d) of a text in classes; END, its last, stands before its first."""
-    flat = np.roll(following, 1) * classes + following
-    return np.bincount(flat, minlength=classes**2).reshape(classes, classes).astype(float)
 
 
 def _f(n: np.ndarray) -> np.ndarray:

@@ -93,24 +93,17 @@ def find_all(sources: Iterable[str]) -> list[Scored]:
     for source in sources:
         models = find(source)
         for model in models:
-            shown_in = _first_run(model, models, scored)
-            scored.setdefault(model.scores, replace(model, shown_in=shown_in))
+            name = without_seed(model.name)
+            shown = {(known.shown_in, known.name) for known in scored.values()}
+            seeds = [seed.scores for seed in models if without_seed(seed.name) == name]
+            first = (
+                known.shown_in
+                for known in map(scored.get, seeds)
+                if known and without_seed(known.name) == name
+                if (known.shown_in, model.name) not in shown
+            )
+            scored.setdefault(model.scores, replace(model, shown_in=next(first, model.place)))
     return list(scored.values())
-
-
-def _first_run(model: Scored, run: Sequence[Scored], scored: Mapping[Path, Scored]) -> Path:
-    """Return the first run with another seed of a model of this run, or this run itself."""
-    shown = {(known.shown_in, known.name) for known in scored.values()}
-    name = without_seed(model.name)
-    for seed in run:
-        known = scored.get(seed.scores)
-        if (
-            known
-            and name == without_seed(seed.name) == without_seed(known.name)
-            and (known.shown_in, model.name) not in shown
-        ):
-            return known.shown_in
-    return model.place
 
 
 def named(models: Sequence[Scored]) -> dict[str, Scored]:
@@ -145,18 +138,15 @@ def difference_in_text(models: Sequence[Scored]) -> str | None:
     for model, split in product(others, first.splits):
         ours, theirs = (scored.folders["encode"] for scored in (first, model))
         if not is_same_text(ours, theirs, split):
+            expected, got = (read_sizes(folder).get(split, {}) for folder in (ours, theirs))
+            sizes = f"expected {expected}, got {got}"
+            if expected == got:
+                sizes = f"both have {got}, but other sentences, or others in capitals"
             return (
                 f"{model.place.name}/{model.name} and {first.place.name}/{first.name} did not "
-                f"score the same words of {split}: {_sizes_differ(ours, theirs, split)}"
+                f"score the same words of {split}: {sizes}"
             )
     return None
-
-
-def _sizes_differ(ours: Path, theirs: Path, split: str) -> str:
-    expected, got = (read_sizes(folder).get(split, {}) for folder in (ours, theirs))
-    if expected == got:
-        return f"both have {expected}, but other sentences, or others in capitals"
-    return f"expected {expected}, got {got}"
 
 
 def read_scores(evaluated: Path) -> pd.DataFrame:
@@ -240,9 +230,10 @@ def comparison_table(scores: pd.DataFrame, chosen: Sequence[Column] | None = Non
         for title, kind, metric, digits in chosen or columns():
             for split in splits[kind]:
                 is_only = len(splits[kind]) == 1 and kind != "part"
-                name = title if is_only else f"{title} ({split})"
                 figures = [values.get((seed, split, metric)) for seed in seeds]
-                row[name] = mean_and_spread([f for f in figures if f is not None], digits)
+                row[title if is_only else f"{title} ({split})"] = mean_and_spread(
+                    [figure for figure in figures if figure is not None], digits
+                )
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -405,11 +396,12 @@ def compare_models(
         reference = against or next(iter(seeds))
         text = encoded[seeds[reference][0]]
         lengths = load_array(text / f"{split}.lengths.npy")
-        losses = {
-            model: _sentence_losses([evaluated[seed] for seed in members], split, lengths)
-            for model, members in seeds.items()
-            if is_same_text(encoded[members[0]], text, split)
-        }
+        losses = {}
+        for model, members in seeds.items():
+            if is_same_text(encoded[members[0]], text, split):
+                log_p = [load_array(evaluated[seed] / f"{split}.log_p.npy") for seed in members]
+                mean = np.mean(log_p, axis=0, dtype=np.float64)
+                losses[model] = -np.add.reduceat(mean, np.cumsum(lengths) - lengths)
         for model, of_sentences in losses.items():
             difference = None
             if model != reference:
@@ -417,10 +409,3 @@ def compare_models(
             perplexity = float(np.exp(of_sentences.sum() / lengths.sum()))
             compared.append(Compared(model, reference, split, perplexity, difference))
     return compared
-
-
-def _sentence_losses(seeds: Sequence[Path], split: str, lengths: np.ndarray) -> np.ndarray:
-    """Return −log p of each sentence in nats, the mean over a model's seeds."""
-    log_p = [load_array(folder / f"{split}.log_p.npy") for folder in seeds]
-    mean = np.mean(log_p, axis=0, dtype=np.float64)
-    return -np.add.reduceat(mean, np.cumsum(lengths) - lengths)

@@ -183,9 +183,13 @@ def summary(text: ScoredText) -> dict[str, float]:
 
 def training_figures(model: "LanguageModel", trained: Path) -> dict:
     """Return the size of a model, and the length and speed of its training."""
-    curve, phases = _curve(trained / CURVE), [trained / f"{name}.csv" for name in PHASES]
+
+    def rows(path: Path) -> np.ndarray:  # with a field for each column
+        return np.atleast_1d(np.genfromtxt(path, delimiter=",", names=True))
+
+    curve, phases = rows(trained / CURVE), [trained / f"{name}.csv" for name in PHASES]
     best, seconds = int(curve["valid_nats"].argmin()), curve["seconds"]
-    earlier = sum(_curve(path)["seconds"].sum() for path in phases if path.exists())
+    earlier = sum(rows(path)["seconds"].sum() for path in phases if path.exists())
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(curve["epoch"][best]),
@@ -193,11 +197,6 @@ def training_figures(model: "LanguageModel", trained: Path) -> dict:
         "seconds to the best epoch": float(earlier + seconds[: best + 1].sum()),
         "words trained per second": float(np.nanmedian(curve["words_per_second"])),
     }
-
-
-def _curve(path: Path) -> np.ndarray:
-    """Return the rows of a loss curve, with a field for each column."""
-    return np.atleast_1d(np.genfromtxt(path, delimiter=",", names=True))
 
 
 class CriticalRegions(NamedTuple):
@@ -218,13 +217,9 @@ def critical_regions(suite: Suite) -> CriticalRegions:
     regions = np.zeros((len(suite.good), 4), np.int64)
     starts, lengths = suite.sentences.starts, suite.lengths
     for number in np.flatnonzero(suite.known):
-        good, bad = (
-            suite.form[starts[row] : starts[row] + lengths[row]]  # its end is shared too
-            for row in (suite.good[number], suite.bad[number])
-        )
-        first = suite.critical[number]
-        shared = shared_end(good[first:], bad[first:])
-        behind = np.array([len(good), len(bad)]) - shared
+        rows, first = (suite.good[number], suite.bad[number]), suite.critical[number]
+        good, bad = (suite.form[starts[row] :][: lengths[row]] for row in rows)  # ends are shared
+        behind = np.array([len(good), len(bad)]) - shared_end(good[first:], bad[first:])
         regions[number, :2] = behind + (behind == first).any()
         regions[number, 2:] = behind
     return CriticalRegions(*regions.T)
@@ -238,13 +233,8 @@ def shared_end(good: np.ndarray, bad: np.ndarray) -> int:
 
 
 # The columns of margins.
-SCORINGS = (
-    "whole sentence",
-    "critical word",
-    "whole sentence per word",
-    "critical region",
-    "word behind it",
-)
+SCORINGS = ("whole sentence", "critical word", "whole sentence per word")
+SCORINGS += ("critical region", "word behind it")
 # Metric, the metric that counts its ties, column of the margins.
 ACCURACY = (("accuracy", "ties", 0), ("accuracy by critical word", "ties by critical word", 1))
 TIE = 1e-4  # nats: sums of equal probabilities differ by rounding, by less than this
@@ -320,13 +310,10 @@ def credit(margins: np.ndarray) -> np.ndarray:
 
 def agreement_figures(suite: Suite, margins: np.ndarray) -> dict[str, float]:
     """Return the share judged rightly of each construction and its mean, and the ties."""
-    figures = {
-        "pairs": float(len(suite.known)),
-        "pairs with unknown words": float((~suite.known).sum()),
-    }
-    constructions = [
-        (str(name), suite.construction == number) for number, name in enumerate(suite.constructions)
-    ]
+    unknown = ~suite.known
+    figures = {"pairs": float(len(unknown)), "pairs with unknown words": float(unknown.sum())}
+    names = enumerate(suite.constructions.tolist())
+    constructions = [(name, suite.construction == number) for number, name in names]
     for accuracy, ties, column in ACCURACY:
         judged, shares = margins[:, column], []
         figures[ties] = float(is_tie(judged).sum())
@@ -339,7 +326,7 @@ def agreement_figures(suite: Suite, margins: np.ndarray) -> dict[str, float]:
             figures[accuracy] = float(np.mean(shares))
     for name, chosen in constructions:
         figures[f"pairs: {name}"] = float(chosen.sum())
-        figures[f"pairs with unknown words: {name}"] = float((chosen & ~suite.known).sum())
+        figures[f"pairs with unknown words: {name}"] = float((chosen & unknown).sum())
     return figures
 
 
