@@ -163,7 +163,7 @@ OTHERS = [
      "--set train.text=backward"),
     ("Both directions, pseudo-likelihood", "survey §8", "models/inference/torch_model.py",
      "accord combine FORWARD BACKWARD --bidirectional"),
-    ("Both directions in rescoring and correction", "survey §8", "pipeline/correct/correct.py",
+    ("Both directions in rescoring and correction", "survey §8", "pipeline/ask/correct.py",
      "accord rescore --backward, accord correct --backward"),
     ("State carried across sentences", "survey §5.13", "models/data.py",
      "--set train.text=documents"),

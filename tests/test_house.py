@@ -20,7 +20,7 @@ ONLY_TRAINING = {"torch", "numpy", "safetensors"}
 # A package imports only packages to its left; (top) stands for the modules beside them.
 ORDER = {
     "models": "common (top)",
-    "pipeline": "base (top) config data model ask stages run correct page study integrations cli",
+    "pipeline": "base (top) config data model ask stages run page study integrations cli",
 }
 
 

@@ -18,7 +18,7 @@ from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.model.find import BUNDLED
 
 if TYPE_CHECKING:
-    from accord.pipeline.correct.correct import Corrector, Prior
+    from accord.pipeline.ask.correct import Corrector, Prior
     from accord.pipeline.model.suites import Pair
 
 SHOWN = 4  # reasons of a suggestion that are printed
@@ -148,9 +148,9 @@ def _plant(
     sentences: Iterable[list[str]], to: Path, errors: int, seed: int, limit: int | None
 ) -> None:
     """Write a table of sentences and the same sentences with errors."""
+    from accord.pipeline.ask.correct import Candidates
+    from accord.pipeline.ask.planted import plant
     from accord.pipeline.ask.scorer import bundled
-    from accord.pipeline.correct.correct import Candidates
-    from accord.pipeline.correct.planted import plant
 
     if to.suffix != ".csv":
         raise AccordError(f"--to: expected a name that ends in .csv, got {to}")
@@ -193,7 +193,7 @@ def correct(
         raise AccordError("expected a text to correct or --suite SUITE, one of the two")
     if tune and not suite:
         raise AccordError("--tune: expected --suite too")
-    from accord.pipeline.correct.correct import Corrector, Prior
+    from accord.pipeline.ask.correct import Corrector, Prior
 
     if suite:
         from accord.pipeline.model.suites import read_suite
@@ -213,7 +213,7 @@ def _suggest(
     corrector: "Corrector", prior: "Prior", sentences: Sequence[tuple[int, str]], json: bool
 ) -> None:
     """Print the corrected sentences of a text with their suggestions."""
-    from accord.pipeline.correct.correct import corrected
+    from accord.pipeline.ask.correct import corrected
 
     count = 0
     for number, sentence in track(sentences, "sentences", len(sentences)):
@@ -242,7 +242,7 @@ def _measure(
     corrector: "Corrector", prior: "Prior", pairs: "Sequence[Pair]", development: "Sequence[Pair]"
 ) -> None:
     """Print precision and recall on both sentences of each pair, with costs tuned on others."""
-    from accord.pipeline.correct import planted
+    from accord.pipeline.ask import planted
 
     if development:
         prior = planted.tuned(planted.readable(development, corrector.scorer), corrector)

@@ -37,7 +37,7 @@ LIKELIEST, SENTENCES = 12, 5  # words and sentences that are shown
 MOST_OTHERS = 20  # words that one is compared with
 KEPT = 4  # choices of features that are switched off, held ready: each takes 56 MB of French
 # Imported for the first check and the first card, which need more than all other answers.
-CORRECTIONS = "accord.pipeline.correct.correct:corrections"
+CORRECTIONS = "accord.pipeline.ask.correct:corrections"
 DESCRIBE, CARD = "accord.pipeline.model.export:describe", "accord.pipeline.model.export:card"
 QUESTIONS = ("read", "expect", "place", "readings", "check", "write", "about", "card")
 

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import accord
 from accord.models.inference.torch_model import Backward
+from accord.pipeline.ask.correct import Corrector, Prior
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.cli.main import app
-from accord.pipeline.correct.correct import Corrector, Prior
 from accord.pipeline.model.find import one
 from accord.zoo.lattices import NBest, RankMeasures, Terms, Weights, read_nbest
 

@@ -14,10 +14,10 @@ from accord import load
 from accord.corpora.detokenise import detokenise, spans
 from accord.corpora.segment import segment
 from accord.corpora.tokenise import tokenised
+from accord.pipeline.ask.correct import corrections
 from accord.pipeline.ask.explain import without_gap
 from accord.pipeline.ask.scorer import Reader, Scorer
 from accord.pipeline.cli.model import GAP_INSIDE
-from accord.pipeline.correct.correct import corrections
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.page.answers import Models
 

@@ -18,19 +18,18 @@ import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.base.messages import track
-from accord.pipeline.correct.correct import (
+from accord.pipeline.ask.correct import (
     KINDS,
     SELDOM,
     Candidates,
-    Change,
     Corrector,
     Meant,
     Prior,
     Search,
     changed,
 )
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.messages import track
 from accord.pipeline.model.suites import Pair, text_of, words_of
 
 AGREEMENT, HOMOPHONE, PARTICIPLE = "agreement", "homophone", "participle"
@@ -88,10 +87,9 @@ def _planted(
         others = offered[kinds[-1]][position]
         weights = np.array([*others.values()])
         bad[position] = str(random.choice([*others], p=weights / weights.sum()))
-        for kind in [*offered]:
-            offered[kind].pop(position, None)
-            if not offered[kind]:
-                del offered[kind]
+        for of_kind in offered.values():
+            of_kind.pop(position, None)
+        offered = {kind: places for kind, places in offered.items() if places}
     return bad, kinds
 
 
@@ -118,6 +116,7 @@ def _mistakes(word: str, candidates: Candidates) -> dict[str, dict[str, float]]:
 
 
 BETA = 0.5
+FREQUENCY = [*KINDS].index("frequency")
 # Costs that are tried, in nats. A kind may cost less than other changes do.
 GRID = {kind: np.arange(-3.0, 8.25, 0.25) for kind in KINDS} | {
     "change": np.arange(1.0, 8.25, 0.25),
@@ -161,11 +160,11 @@ class Judged(NamedTuple):
 
 def measure(pairs: Sequence[Pair], corrector: Corrector, prior: Prior) -> list[Judged]:
     """Correct both sentences of each pair."""
-    texts = texts_of(pairs)
-    return [
-        Judged.of_text(text, corrector.result(text[1], prior))
-        for text in track(texts, "sentences", len(texts))
-    ]
+    judged, texts = [], texts_of(pairs)
+    for text in track(texts, "sentences", len(texts)):
+        changes = [kept.change for kept in corrector.meant(text[1], prior)]
+        judged.append(Judged.of_text(text, changed(text[1], changes)))
+    return judged
 
 
 def texts_of(pairs: Iterable[Pair]) -> list[Text]:
@@ -231,7 +230,9 @@ class Lists:
                 judged = Judged.of_text(text, changed(text[1], meant.changes))
                 log_p[row, column], errors[row] = meant.log_p, judged.errors
                 made[row, column], right[row, column] = judged.made, judged.right
-                kinds[row, column] = counts(meant.changes)
+                for change in meant.changes:
+                    kinds[row, column] += [kind in change.kinds for kind in KINDS]
+                    kinds[row, column, FREQUENCY] += change.frequency
         return cls(log_p, kinds, made, right, errors)
 
     def f_score(self, costs: np.ndarray) -> float:
@@ -262,13 +263,6 @@ class Lists:
                         best, costs = f, tried
             if best == last:
                 return costs
-
-
-def counts(changes: Sequence[Change]) -> np.ndarray:
-    """Count the changes of each kind, and sum how much more frequent the new words are."""
-    numbers = {kind: sum(kind in change.kinds for change in changes) for kind in KINDS}
-    numbers["frequency"] = sum(change.frequency for change in changes)
-    return np.array([*numbers.values()], float)
 
 
 def tuned(pairs: Sequence[Pair], corrector: Corrector) -> Prior:

@@ -26,7 +26,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from accord.lexicon.homophones import Homophones
 from accord.models.inference.generation import Beam
 from accord.models.inference.interface import InferenceModel
 from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, label
-from accord.pipeline.ask.scorer import Scorer, split_texts, tokens
+from accord.pipeline.ask.scorer import BITS, Scorer, split_texts, tokens
 from accord.pipeline.base.names import END
 from accord.pipeline.model.words import Reading, Readings
 
@@ -126,9 +126,7 @@ class Candidates:
         self.known = scorer.vocabulary.known
         self.readings: Readings = scorer.parts.readings
         self.homophones = homophones or Homophones.bundled()
-        # Words that were looked up already.
-        self._others: dict[str, dict[str, tuple[str, ...]]] = {}
-        self._paradigms: dict[str, dict[str, list[tuple[Reading, Reading]]]] = {}
+        self.instead_of, self._forms = cache(self._instead_of), cache(self._forms_like)
 
     def at_each(self, words: Sequence[str]) -> list[list[Change]]:
         """Return the changes that begin at each word of a sentence, in the case of the text.
@@ -138,30 +136,39 @@ class Candidates:
         return [[*self._changes(words, position)] for position in range(len(words))]
 
     def _changes(self, words: Sequence[str], position: int) -> Iterator[Change]:
-        word, end = words[position], position + 1
-        if position and word != word.lower():
+        end, word = position + 1, words[position].lower()
+        if position and words[position] != word:
             return
-        for other, kinds in self.instead_of(word.lower()).items():
-            more = self._log_frequency(other) - self._log_frequency(word.lower())
-            feature = _new_feature(self._forms(word.lower()).get(other, ()))
-            yield Change(position, end, (_cased(other, word),), kinds, more, feature)
-        for first, second in self._parted(word.lower()):
-            yield Change(position, end, (_cased(first, word), second), ("change", "cut"))
-        for other in self._joined(word.lower(), *words[end : end + 1]):
-            yield Change(position, end + 1, (_cased(other, word),), ("change", "cut"))
 
-    def instead_of(self, word: str) -> dict[str, tuple[str, ...]]:
+        def cased(other: str) -> str:
+            return other.capitalize() if words[position][:1].isupper() else other
+
+        for other, kinds in self.instead_of(word).items():
+            more = self._log_frequency(other) - self._log_frequency(word)
+            feature = _new_feature(self._forms(word).get(other, ()))
+            yield Change(position, end, (cased(other),), kinds, more, feature)
+        pairs = self.homophones.parted(word) if self._is_common(word) else ()
+        written = (tuple(pair.split()) for pair in _written_for(word) if " " in pair)
+        for first, second in (*pairs, *written):
+            if self._is_common(first) and self._is_common(second):
+                yield Change(position, end, (cased(first), second), ("change", "cut"))
+        for following in filter(self._is_common, words[end : end + 1]):
+            if self._is_common(word):
+                joined = self.homophones.joined(word, following)
+                for other in (*joined, *_written_for(f"{word} {following}")):
+                    if self._is_common(other):
+                        yield Change(position, end + 1, (cased(other),), ("change", "cut"))
+
+    def _instead_of(self, word: str) -> dict[str, tuple[str, ...]]:
         """Return the single words that may be meant by a word, and the kinds of each change."""
-        if word not in self._others:
-            forms = self._forms(word)
-            alike = [*self.homophones.sounding_like(word), *_written_for(word)]
-            others = sorted({*forms, *(other for other in alike if other in self.known)} - {word})
-            self._others[word] = {
-                other: self._kinds(word, other, forms.get(other, []))
-                for other in others
-                if _fits(word, other)
-            }
-        return self._others[word]
+        forms = self._forms(word)
+        alike = [*self.homophones.sounding_like(word), *_written_for(word)]
+        others = sorted({*forms, *(other for other in alike if other in self.known)} - {word})
+        return {
+            other: tuple(self._kinds(word, other, forms.get(other, [])))
+            for other in others
+            if _fits(word, other)
+        }
 
     def has(self, word: str, *feats: str) -> bool:
         """Return whether some reading of a word has all of these features."""
@@ -172,12 +179,10 @@ class Candidates:
         """Return the parts of speech that a word may be."""
         return {reading.upos for reading in self.readings.of_form(word)}
 
-    def _forms(self, word: str) -> dict[str, list[tuple[Reading, Reading]]]:
+    def _forms_like(self, word: str) -> dict[str, list[tuple[Reading, Reading]]]:
         """Return the forms of the same lemma that agree otherwise, with the readings that do."""
-        if word in self._paradigms:
-            return self._paradigms[word]
         readings = self._inflected(word)
-        forms = self._paradigms[word] = {}
+        forms: dict[str, list[tuple[Reading, Reading]]] = {}
         for lemma in sorted({reading.lemma for reading in readings}):
             for form in self.readings.forms_of(lemma):
                 for other in self._inflected(form) if form != word else ():
@@ -191,56 +196,40 @@ class Candidates:
 
         A contraction (du) is two words at once, and no form of either.
         """
-        readings = self.readings.of_form(word)
-        if {"ADP", "DET"} <= {reading.upos for reading in readings}:
+        if {"ADP", "DET"} <= self.uposes(word):
             return []
-        return [reading for reading in readings if reading.lemma]
+        return [reading for reading in self.readings.of_form(word) if reading.lemma]
 
     def _kinds(
         self, word: str, other: str, pairs: Sequence[tuple[Reading, Reading]]
-    ) -> tuple[str, ...]:
-        kinds = ["change"]
+    ) -> Iterator[str]:
+        uposes = {one.upos for one, _ in pairs}
+        yield "change"
         if not self._sounds_alike(word, other):
-            kinds.append("audible")
-            if any(one.upos == "DET" for one, _ in pairs):
-                kinds.append("determiner")
+            yield "audible"
+            if "DET" in uposes:
+                yield "determiner"
         if pairs:
-            if "NOUN" in (uposes := {one.upos for one, _ in pairs}) and not uposes & DEPENDENT:
-                kinds.append("noun")
-            if all(one.upos == "PRON" and _differ(one, two) for one, two in pairs):
-                kinds.append("pronoun")
-        elif self._share_lemma(word, other):
-            kinds.append("tense")
+            if "NOUN" in uposes and not uposes & DEPENDENT:
+                yield "noun"
+            if uposes == {"PRON"} and all(_differ(one, two) for one, two in pairs):
+                yield "pronoun"
+        elif {one.lemma for one in self._inflected(word)} & {
+            two.lemma for two in self._inflected(other)
+        }:
+            yield "tense"
         else:
-            counts = [self.homophones.count(form) for form in (word, other)]
-            kinds.append("other word" if min(counts) >= COMMON else "rare word")
-        return tuple(kinds)
+            least = min(self.homophones.count(form) for form in (word, other))
+            yield "other word" if least >= COMMON else "rare word"
 
     def _log_frequency(self, word: str) -> float:
         return math.log(max(self.homophones.count(word), SELDOM))
-
-    def _share_lemma(self, word: str, other: str) -> bool:
-        lemmas = ({reading.lemma for reading in self._inflected(form)} for form in (word, other))
-        return bool(set.intersection(*lemmas))
 
     def _sounds_alike(self, word: str, other: str) -> bool:
         one, two = (self.homophones.sounds_of(form) for form in (word, other))
         if one and two:
             return bool(one & two) or other in _written_for(word)
         return SILENT.sub("", word) == SILENT.sub("", other)
-
-    def _parted(self, word: str) -> Iterator[tuple[str, str]]:
-        pairs = self.homophones.parted(word) if self._is_common(word) else ()
-        written = (tuple(words.split()) for words in _written_for(word) if " " in words)
-        for first, second in (*pairs, *written):
-            if self._is_common(first) and self._is_common(second):
-                yield first, second
-
-    def _joined(self, word: str, following: str = "") -> Iterator[str]:
-        if not (self._is_common(word) and self._is_common(following)):
-            return
-        joined = self.homophones.joined(word, following)
-        yield from filter(self._is_common, (*joined, *_written_for(f"{word} {following}")))
 
     def _is_common(self, word: str) -> bool:
         return word in self.known and self.homophones.count(word) >= COMMON
@@ -286,15 +275,8 @@ def _new_feature(pairs: Sequence[tuple[Reading, Reading]]) -> str:
 
 def _differ(one: Reading, other: Reading) -> bool:
     """Return whether two readings have another person or gender."""
-    values = (
-        {pair for pair in reading.feats.split("|") if pair.startswith(("Person=", "Gender="))}
-        for reading in (one, other)
-    )
-    return len(set.symmetric_difference(*values)) > 0
-
-
-def _cased(word: str, like: str) -> str:
-    return word.capitalize() if like[:1].isupper() else word
+    pairs = {*one.feats.split("|")} ^ {*other.feats.split("|")}
+    return any(pair.startswith(("Person=", "Gender=")) for pair in pairs)
 
 
 WIDTH = 12  # hypotheses that are kept at each word
@@ -319,19 +301,12 @@ class Step(NamedTuple):
     cost: float
 
 
-@dataclass
-class Hypotheses:
+class Hypotheses(NamedTuple):
     """Hypotheses of the same length in words, up to one word of the text."""
 
     beam: Beam
     changes: list[Changes]
     score: np.ndarray  # log p and prior
-
-    def only(self, rows: Sequence[int]) -> "Hypotheses":
-        chosen = np.array(rows, np.int64)
-        return Hypotheses(
-            self.beam.only(chosen), [self.changes[row] for row in rows], self.score[chosen]
-        )
 
 
 class Extension(NamedTuple):
@@ -342,11 +317,6 @@ class Extension(NamedTuple):
     group: int
     row: int
     step: Step
-
-    @property
-    def order(self) -> tuple[float, int, int, tuple[str, ...]]:
-        """Return a key that sorts the best first; ties do not depend on rounding."""
-        return -self.score, self.group, self.row, self.step.words
 
 
 class Search:
@@ -363,16 +333,9 @@ class Search:
         if not isinstance(scorer.model, InferenceModel):
             raise AccordError("expected a model of words, got one of subwords or n-grams of a file")
         self.scorer, self.model, self.width = scorer, scorer.model, width
-        self.steps = [
-            [
-                Step(position + 1, (word,), None, 0.0),
-                *(
-                    Step(c.end, tuple(scorer.cased(c.words)), c, prior.cost(c))
-                    for c in changes[position]
-                ),
-            ]
-            for position, word in enumerate(words)
-        ]
+        self.steps = [[Step(end, (word,), None, 0.0)] for end, word in enumerate(words, start=1)]
+        for steps, of_word in zip(self.steps, changes, strict=True):
+            steps += [Step(c.end, tuple(scorer.cased(c.words)), c, prior.cost(c)) for c in of_word]
         forms = [*dict.fromkeys(w for steps in self.steps for s in steps for w in s.words)]
         self.ids = {form: scorer.id_of(form) for form in (END, *forms)}
         self.letters = dict(zip((END, *forms), scorer.letters([END, *forms]), strict=True))
@@ -385,9 +348,13 @@ class Search:
             groups = self._kept(reached[position])
             reached[position] = []
             for extensions in self._extensions(groups, steps):
-                for end, hypotheses in self._extended(groups, extensions):
-                    reached[end].append(hypotheses)
-        return self._ended(reached[-1])
+                reached[extensions[0].step.end] += self._extended(groups, extensions)
+        sentences = []
+        for beam, changes, score in self._kept(reached[-1]):
+            of_end = self._log_p(beam, [END])[:, 0]
+            log_p = (beam.log_p.sum(axis=1) + of_end).tolist()
+            sentences += map(Meant, changes, log_p, (score + of_end).tolist())
+        return sorted(sentences, key=lambda s: (-s.score, len(s.changes), s.changes))
 
     def _kept(self, groups: list[Hypotheses]) -> list[Hypotheses]:
         """Keep the best hypotheses at a word, of all groups, and the text as it is."""
@@ -399,8 +366,13 @@ class Search:
         best = min(every)[0]
         kept = {key for key in sorted(every)[: self.width] if key[0] - best <= BEHIND}
         kept |= {key for key in every if not groups[key[1]].changes[key[2]]}
-        rows = [[row for _, n, row in sorted(kept) if n == number] for number in range(len(groups))]
-        return [group.only(of) for group, of in zip(groups, rows, strict=True) if of]
+        chosen = []
+        for number, (beam, changes, score) in enumerate(groups):
+            if rows := [row for _, group, row in sorted(kept) if group == number]:
+                places = np.array(rows)
+                changes = [changes[row] for row in rows]
+                chosen.append(Hypotheses(beam.only(places), changes, score[places]))
+        return chosen
 
     def _extensions(
         self, groups: list[Hypotheses], steps: Sequence[Step]
@@ -420,7 +392,7 @@ class Search:
         for extensions in kinds.values():
             best = max(e.score for e in extensions)
             near = (e for e in extensions if e.score >= best - BEHIND)
-            kept = sorted(near, key=lambda extension: extension.order)
+            kept = sorted(near, key=lambda e: (-e.score, e.group, e.row, e.step.words))
             unchanged = [
                 e for e in extensions if not (e.step.change or groups[e.group].changes[e.row])
             ]
@@ -434,8 +406,8 @@ class Search:
 
     def _extended(
         self, groups: list[Hypotheses], extensions: Sequence[Extension]
-    ) -> Iterator[tuple[int, Hypotheses]]:
-        """Yield the extended hypotheses with the word of the text that they have reached."""
+    ) -> Iterator[Hypotheses]:
+        """Yield the hypotheses with extensions of one kind."""
         for number, group in enumerate(groups):
             chosen = [extension for extension in extensions if extension.group == number]
             if not chosen:
@@ -453,22 +425,11 @@ class Search:
                 group.changes[row] + ((step.change,) if step.change else ())
                 for row, step in zip(rows, steps, strict=True)
             ]
-            yield steps[0].end, Hypotheses(beam, changes, np.array(score))
-
-    def _ended(self, groups: list[Hypotheses]) -> list[Meant]:
-        """Return whole sentences, the best first."""
-        sentences = []
-        for group in self._kept(groups):
-            of_end = self._log_p(group.beam, [END])[:, 0]
-            log_p = group.beam.log_p.sum(axis=1) + of_end
-            rows = zip(group.changes, log_p.tolist(), (group.score + of_end).tolist(), strict=True)
-            sentences += [Meant(*row) for row in rows]
-        return sorted(sentences, key=lambda s: (-s.score, len(s.changes), s.changes))
+            yield Hypotheses(beam, changes, np.array(score))
 
 
 AFTERWARDS, WHOLE = "the words after it", "the word itself"
 GRAMMAR = re.compile(r"(?:not )?[A-Z]\w*=\w+")  # Number=Plur, not Gender=Masc
-IN_A_NAT = 1 / math.log(2)  # bits
 Reasons = dict[str, float]  # reasons and their bits, which sum to those of the correction
 
 
@@ -529,10 +490,7 @@ class Corrector:
     """
 
     def __init__(
-        self,
-        scorer: Scorer,
-        homophones: Homophones | None = None,
-        backward: Scorer | None = None,
+        self, scorer: Scorer, homophones: Homophones | None = None, backward: Scorer | None = None
     ):
         self.scorer, self.backward = scorer.for_many(), backward
         self.candidates = Candidates(scorer, homophones)
@@ -554,21 +512,17 @@ class Corrector:
             worst = min(changes, key=adds.__getitem__, default=None)
             if worst is None or adds[worst] > 0:
                 return kept
-            changes = without(changes, worst)
-
-    def result(self, words: Sequence[str], prior: Prior) -> list[str]:
-        """Return a sentence with its errors repaired."""
-        return changed(words, [kept.change for kept in self.meant(words, prior)])
+            changes = _without(changes, worst)
 
     def gains(
         self, words: Sequence[str], changes: Changes, log_p: dict[Changes, float]
     ) -> list[Kept]:
         """Return the gain of each change; `log_p` has the sentences that were scored already."""
-        needed = [changes, *(without(changes, change) for change in changes)]
+        needed = [changes, *(_without(changes, change) for change in changes)]
         new = [subset for subset in needed if subset not in log_p]
         texts = [self.scorer.cased(changed(words, subset)) for subset in new]
         log_p |= zip(new, self.log_p(texts), strict=True)
-        return [Kept(c, log_p[changes] - log_p[without(changes, c)]) for c in changes]
+        return [Kept(c, log_p[changes] - log_p[_without(changes, c)]) for c in changes]
 
     def log_p(self, texts: Sequence[Sequence[str]]) -> list[float]:
         """Return log p of sentences in nats, the mean of both models."""
@@ -587,20 +541,14 @@ class Corrector:
     def corrections(self, sentence: str, prior: Prior, offset: int = 0) -> list[Correction]:
         """Return the corrections of one sentence; `offset` is its start in the text."""
         (words,) = tokens([sentence])
-        kept, places = self.meant(words, prior), spans(sentence, words)
-        changes, suggestions = [change for change, _ in kept], []
+        kept, places, suggestions = self.meant(words, prior), spans(sentence, words), []
         for change, gain in kept:
             start, end = places[change.start][0], places[change.end - 1][1]
             right = "".join(w if w.endswith("'") else f"{w} " for w in change.words).rstrip()
-            reasons = self.reasons(words, changes, Kept(change, gain))
-            suggestions.append(
-                Correction(
-                    *(start + offset, end + offset, sentence[start:end], right),
-                    sum(reasons.values()),
-                    change.feature or main_reason(reasons),
-                    reasons,
-                )
-            )
+            reasons = self.reasons(words, [change for change, _ in kept], Kept(change, gain))
+            bits, reason = sum(reasons.values()), change.feature or _main_reason(reasons)
+            wrong, start, end = sentence[start:end], start + offset, end + offset
+            suggestions.append(Correction(start, end, wrong, right, bits, reason, reasons))
         return suggestions
 
     def reasons(self, words: Sequence[str], changes: Sequence[Change], kept: Kept) -> Reasons:
@@ -615,11 +563,10 @@ class Corrector:
             longer = sum(len(other.words) - (other.end - other.start) for other in earlier)
             prefix = changed(words, earlier)[: change.start + longer]
             queried = self.scorer.cased([words[change.start], *change.words])
-            here = differences(
-                *self._explainer.explain_next(self.scorer.cased(prefix), queried, 0).queried
-            )
+            place = self._explainer.explain_next(self.scorer.cased(prefix), queried, 0)
+            here = _differences(*place.queried)
             parts = {**here, AFTERWARDS: kept.gain - sum(here.values())}
-        in_bits = {name: nats * IN_A_NAT for name, nats in parts.items()}
+        in_bits = {name: nats * BITS for name, nats in parts.items()}
         return dict(sorted(in_bits.items(), key=lambda part: -abs(part[1])))
 
     @cached_property
@@ -629,18 +576,18 @@ class Corrector:
         return Explainer(self.scorer, "none") if is_sum else None
 
 
-def main_reason(reasons: Reasons) -> str:
+def _main_reason(reasons: Reasons) -> str:
     """Return the feature of grammar that speaks most for a change, else the largest reason."""
     positive = [name for name, bits in reasons.items() if bits > 0]
     return next(iter([*filter(GRAMMAR.fullmatch, positive), *positive]), AFTERWARDS)
 
 
-def without(changes: Changes, removed: Change) -> Changes:
+def _without(changes: Changes, removed: Change) -> Changes:
     """Return the other changes."""
     return tuple(change for change in changes if change != removed)
 
 
-def differences(word: Choice, other: Choice) -> Reasons:
+def _differences(word: Choice, other: Choice) -> Reasons:
     """Return how the terms of another word differ from those of a word at the same position.
 
     A feature that the other word lacks, `Number=Plur`, counts as `not Number=Plur`.

@@ -12,10 +12,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.lexicon.homophones import Homophones, Spoken
-from accord.pipeline.ask.explain import SPELLED
-from accord.pipeline.ask.scorer import bundled
-from accord.pipeline.cli.main import app
-from accord.pipeline.correct.correct import (
+from accord.pipeline.ask.correct import (
     AFTERWARDS,
     KINDS,
     Candidates,
@@ -27,7 +24,10 @@ from accord.pipeline.correct.correct import (
     corrected,
     corrections,
 )
-from accord.pipeline.correct.planted import AGREEMENT, HOMOPHONE, Judged, edits, figures, plant
+from accord.pipeline.ask.explain import SPELLED
+from accord.pipeline.ask.planted import AGREEMENT, HOMOPHONE, Judged, edits, figures, plant
+from accord.pipeline.ask.scorer import bundled
+from accord.pipeline.cli.main import app
 
 DATA = Path(__file__).parents[2] / "data"
 SOUNDS = [

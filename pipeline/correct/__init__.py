@@ -1,1 +1,0 @@
-"""Words confused with others: corrections, planted errors, n-best lists."""
