@@ -10,7 +10,7 @@ HERE = Path(__file__).resolve().parents[1]
 # hashes of all stages are not among them: they notice every change, not only mistakes.
 TESTS = {
     "corpora/tokenise.py": "tokenise",
-    "lexicon/chain.py": "chain",
+    "lexicon/analysis.py": "chain",
     "lexicon/guesser.py": "guesser",
     "models/fine_tuning.py": "fine_tuning",
     "models/ngrams.py": "ngram background log_linear",
@@ -71,7 +71,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("a number goes on behind its groups", r"\d{1,3}(?: \d{3})+(?!\d)", r"\d{1,3}(?: \d{3})+"),
         ("what meets is not composed", "composed(respelled).split()", "respelled.split()"),
     ],
-    "lexicon/chain.py": [
+    "lexicon/analysis.py": [
         (
             "union keeps duplicates",
             'return rows.drop_duplicates(["word", "lemma", "upos", "feats"], ignore_index=True)',

@@ -43,11 +43,12 @@ class Corpus:
 
 
 def _treebank(
-    folder: str, stem: str, licence: str, url: str, tag: str, blobs: Sequence[str | None]
+    folder: str, stem: str, licence: str, url: str, tag: str, blobs: str | None = None
 ) -> Corpus:
     """Return a treebank of three splits; `blobs` are those of train, dev and test."""
     names = {f"{stem}-{split}.conllu": split for split in ("train", "dev", "test")}
-    repository = Repository(url, tag, dict(zip(names, blobs, strict=True)), licence)
+    ids = blobs.split() if blobs else [None] * len(names)
+    repository = Repository(url, tag, dict(zip(names, ids, strict=True)), licence)
     return Corpus(folder, names, conllu.read_sentences, licence, repository)
 
 
@@ -57,60 +58,26 @@ SEQUOIA = "https://github.com/UniversalDependencies/UD_French-Sequoia"
 OPEN = "CC BY-SA 4.0"
 OLD = "CC BY-NC-SA 3.0"
 
+IDS_OF_1_3 = """b4f4ceea8d284dcda3f0db0ecf1640c955bea0c1 9af3cbe96ca82936da8dd572c3e056d7d4038150
+    2e66d014905af7dd6481509fe196cbf150df9f41"""
+IDS_OF_1_4 = """b022ae4a4cd379863bfb6c931da7727ec2c9fc78 63c45e88e7585bf5ff83eb174435e54a7f1102e3
+    650eb63bf9d5f8e1f1f185fe7794505fa3a3cf6f"""
+IDS_OF_SEQUOIA = """11af6d52c3d26887e6616220f9bda5633d1fe223
+    b3a73c556e7113909b93a26c0e88f43c20938538 67ec0c0aa6d62e44a24758e5f12ab4f8809f5c8e"""
+
+WIKTIONNAIRE, NEWS = formats.read_wiktionnaire, formats.read_orangesum
+PARAGRAPHS, DILA = formats.read_paragraphs, "open data of the DILA"
 CORPORA = {
-    "wiktionnaire": Corpus(
-        "wiktionnaire", {"glosses.txt.gz": None}, formats.read_wiktionnaire, OPEN
-    ),
-    "orangesum": Corpus(
-        "orangesum", {"articles.jsonl.xz": None}, formats.read_orangesum, OPEN, running=True
-    ),
-    "eltec": Corpus(
-        "eltec", {"novels.jsonl.xz": None}, formats.read_paragraphs, "public domain", running=True
-    ),
-    "fiches": Corpus(
-        "fiches",
-        {"fiches.jsonl.xz": None},
-        formats.read_paragraphs,
-        "open data of the DILA",
-        running=True,
-    ),
+    "wiktionnaire": Corpus("wiktionnaire", {"glosses.txt.gz": None}, WIKTIONNAIRE, OPEN),
+    "orangesum": Corpus("orangesum", {"articles.jsonl.xz": None}, NEWS, OPEN, running=True),
+    "eltec": Corpus("eltec", {"novels.jsonl.xz": None}, PARAGRAPHS, "public domain", running=True),
+    "fiches": Corpus("fiches", {"fiches.jsonl.xz": None}, PARAGRAPHS, DILA, running=True),
     "tiny": Corpus(None, {"tiny.txt": None}, text.read, "MIT"),
-    "ud-french-1.3": _treebank(
-        "ud-french-1.3",
-        "fr-ud",
-        OLD,
-        GSD,
-        "r1.3",
-        (
-            "b4f4ceea8d284dcda3f0db0ecf1640c955bea0c1",
-            "9af3cbe96ca82936da8dd572c3e056d7d4038150",
-            "2e66d014905af7dd6481509fe196cbf150df9f41",
-        ),
-    ),
-    "ud-french-1.4": _treebank(
-        "ud-french-1.4",
-        "fr-ud",
-        OLD,
-        GSD,
-        "r1.4",
-        (
-            "b022ae4a4cd379863bfb6c931da7727ec2c9fc78",
-            "63c45e88e7585bf5ff83eb174435e54a7f1102e3",
-            "650eb63bf9d5f8e1f1f185fe7794505fa3a3cf6f",
-        ),
-    ),
-    "ud-french-gsd": _treebank("ud-french-gsd-2.16", "fr_gsd-ud", OPEN, GSD, "r2.16", (None,) * 3),
+    "ud-french-1.3": _treebank("ud-french-1.3", "fr-ud", OLD, GSD, "r1.3", IDS_OF_1_3),
+    "ud-french-1.4": _treebank("ud-french-1.4", "fr-ud", OLD, GSD, "r1.4", IDS_OF_1_4),
+    "ud-french-gsd": _treebank("ud-french-gsd-2.16", "fr_gsd-ud", OPEN, GSD, "r2.16"),
     "ud-french-sequoia": _treebank(
-        "ud-french-sequoia-2.16",
-        "fr_sequoia-ud",
-        "LGPL-LR",
-        SEQUOIA,
-        "r2.16",
-        (
-            "11af6d52c3d26887e6616220f9bda5633d1fe223",
-            "b3a73c556e7113909b93a26c0e88f43c20938538",
-            "67ec0c0aa6d62e44a24758e5f12ab4f8809f5c8e",
-        ),
+        "ud-french-sequoia-2.16", "fr_sequoia-ud", "LGPL-LR", SEQUOIA, "r2.16", IDS_OF_SEQUOIA
     ),
 }
 
@@ -184,16 +151,14 @@ def read_words(
     for sentence in read(source, folder=folder):
         splits.add(sentence.split)
         if split in (None, sentence.split):
-            yield sentence.id, _words(sentence)
+            if sentence.rows is None:
+                (of_sentence,) = tokenised([sentence.text])
+            else:
+                of_sentence = map(normalise, words(sentence.rows, "surface"))
+            yield sentence.id, [*of_sentence]
     if split not in {None, *splits}:
         named = ", ".join(sorted(filter(None, splits))) or "none"
         raise AccordError(f"{source}: expected a split of it ({named}), got {split}")
-
-
-def _words(sentence: Sentence) -> list[str]:
-    if sentence.rows is None:
-        return list(*tokenised([sentence.text]))
-    return [normalise(word) for word in words(sentence.rows, "surface")]
 
 
 def _items(
@@ -203,8 +168,7 @@ def _items(
         yield from formats.read_hub(source, limit)
         return
     paths = _files_and_splits(source, folder)
-    names = part_names([*map(str, paths)])
-    named = [*zip(paths.items(), names, strict=True)]
+    named = [*zip(paths.items(), part_names([*map(str, paths)]), strict=True)]
     whole = (SourcePiece(source, number) for number in range(len(named)))
     for _, number, lines in whole if pieces is None else pieces:
         (path, split), name = named[number]

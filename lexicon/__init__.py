@@ -7,14 +7,13 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.lexicon.analysis import Analysis, Lexicon, LexiconError
-    from accord.lexicon.chain import load
+    from accord.lexicon.analysis import Analysis, Lexicon, LexiconError, load
 
 PLACES = {
     "Analysis": "accord.lexicon.analysis:Analysis",
     "Lexicon": "accord.lexicon.analysis:Lexicon",
     "LexiconError": "accord.lexicon.analysis:LexiconError",
-    "load": "accord.lexicon.chain:load",
+    "load": "accord.lexicon.analysis:load",
 }
 __all__ = ["Analysis", "Lexicon", "LexiconError", "load"]
 

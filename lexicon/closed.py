@@ -86,9 +86,7 @@ SYMBOLS = set("%‰&@#*§°©®™†‡_\\~^|<>=+×÷±")
 def shapes(lowercase: bool) -> list[tuple[re.Pattern, str, str]]:
     """Compile SURE to patterns of whole forms, in either case where the text is lowercased."""
     flags = re.IGNORECASE if lowercase else 0
-    return [
-        (re.compile(rf"(?:{pattern})\Z", flags), upos, feats) for _, pattern, upos, feats in SURE
-    ]
+    return [(re.compile(rf"(?:{shape})\Z", flags), *reading) for _, shape, *reading in SURE]
 
 
 def sure(form: str, lowercase: bool = False) -> tuple[Analysis, ...]:
@@ -160,10 +158,8 @@ def words() -> dict[str, tuple[Analysis, ...]]:
 
 
 def clitics() -> dict[str, tuple[Analysis, ...]]:
-    pronouns = {
-        word: tuple(reading for reading in words()[word] if reading.upos == "PRON")
-        for word in CLITICS
-    }
+    listed = words()
+    pronouns = {word: tuple(row for row in listed[word] if row.upos == "PRON") for word in CLITICS}
     hyphened = {f"-{word}": analyses for word, analyses in pronouns.items()}
     return hyphened | {f"-t-{word}": pronouns[word] for word in AFTER_T}
 
@@ -189,17 +185,13 @@ class Closed(Lexicon):
         return iter(self._words)
 
     def exact(self, form: str) -> tuple[Analysis, ...]:
-        return self._word(form) or sure(form, self.lowercase)
-
-    def _word(self, form: str) -> tuple[Analysis, ...]:
-        return self._words.get(form) or self._words.get(form.lower(), ())
+        listed = self._words.get(form) or self._words.get(form.lower(), ())
+        if listed or (ORDINARY.fullmatch(form) and not MAYBE_ROMAN.fullmatch(form)):
+            return listed
+        return sure(form, self.lowercase)
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        def analyses(form: str) -> tuple[Analysis, ...]:
-            has_shape = not ORDINARY.fullmatch(form) or MAYBE_ROMAN.fullmatch(form)
-            return self._word(form) or (sure(form, self.lowercase) if has_shape else ())
-
-        rows = [(place, *row) for place, form in enumerate(forms) for row in analyses(form)]
+        rows = [(place, *row) for place, form in enumerate(forms) for row in self.exact(form)]
         table = pd.DataFrame(rows, columns=["word", *Analysis._fields]).assign(source=self.name)
         return table.astype({"word": np.int64, "weight": np.float32, **dict.fromkeys(TEXTS, str)})
 

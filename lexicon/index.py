@@ -203,16 +203,17 @@ def with_auxiliary(rows: list[LexiconRow]) -> list[LexiconRow]:
     return [*rows, *(row._replace(upos="AUX") for row in verbs)]
 
 
-def header(path: Path, numbered: Iterator[tuple[int, str]]) -> str:
-    """Return the first line of a file, which must be readable for any other to be."""
+def header(
+    path: Path,
+    numbered: Iterator[tuple[int, str]],
+    required: Sequence[str],
+    split: Callable[[str], list[str]] = lambda line: line.split("\t"),
+) -> list[str]:
+    """Return the names of the columns; reject a header that lacks one or names one twice."""
     number, line = next(numbered, (0, ""))
     if number != 1:
         raise LexiconError(f"{path}:1: the header cannot be read")
-    return line
-
-
-def check_names(path: Path, names: Sequence[str], required: Sequence[str]) -> None:
-    """Reject a header that lacks a required column or names one twice."""
+    names = [name.strip().lower() for name in split(line)]
     lacking = [name for name in required if name not in names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if lacking or twice:
@@ -221,6 +222,7 @@ def check_names(path: Path, names: Sequence[str], required: Sequence[str]) -> No
             f"{path}:1: {fault}; the header must name {', '.join(required)}, "
             f"it names {', '.join(names)}"
         )
+    return names
 
 
 def amount(text: str) -> float:
@@ -292,9 +294,8 @@ class Index(Lexicon):
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
         rows = self.entries(forms).drop(columns="count")
-        rows["weight"] = np.float32(1.0)
-        rows["source"] = pa.repeat(self.name, len(rows)).to_pandas()
-        return rows
+        source = pa.repeat(self.name, len(rows)).to_pandas()
+        return rows.assign(weight=np.float32(1.0), source=source)
 
     def entries(self, forms: np.ndarray) -> pd.DataFrame:
         """Return the entries of each form: word, lemma, upos, feats, count."""
@@ -304,13 +305,12 @@ class Index(Lexicon):
         """Return the entries in some rows of the index, each row asked for by a word."""
         lists = self._analyses.take(pa.array(rows))
         entries = pc.list_flatten(lists)
-        # Taken rather than cast: a cast would decode the dictionary of the whole lexicon. Large
-        # strings, as the analyses of many forms may have more than 2 GiB together.
-        encoded = {name: pc.struct_field(entries, name) for name in TEXTS}
-        texts = {
-            name: text.dictionary.cast(pa.large_string()).take(text.indices)
-            for name, text in encoded.items()
-        }
+        texts = {}
+        for name in TEXTS:
+            # Taken rather than cast: a cast would decode the dictionary of the whole lexicon. Large
+            # strings, as the analyses of many forms may have more than 2 GiB together.
+            text = pc.struct_field(entries, name)
+            texts[name] = text.dictionary.cast(pa.large_string()).take(text.indices)
         table = pa.table(texts).to_pandas()
         table.insert(0, "word", word[pc.list_parent_indices(lists).to_numpy()])
         table["count"] = pc.struct_field(entries, "count").to_numpy()
@@ -401,13 +401,9 @@ def build(rows: Iterator[LexiconRow] | pd.DataFrame, lowercase: bool = False) ->
     data["hash"] = hashes(data["form"].to_numpy(dtype=object))
     data = data.sort_values("hash", kind="stable")
     first = np.flatnonzero(~data["form"].eq(data["form"].shift()))
-    entries = pa.StructArray.from_arrays(
-        [
-            *(pa.array(data[name], pa.string()).dictionary_encode() for name in TEXTS),
-            pa.array(data["count"], pa.float32()),
-        ],
-        names=[*TEXTS, "count"],
-    )
+    texts = [pa.array(data[name], pa.string()).dictionary_encode() for name in TEXTS]
+    count = pa.array(data["count"], pa.float32())
+    entries = pa.StructArray.from_arrays([*texts, count], names=[*TEXTS, "count"])
     lists = pa.ListArray.from_arrays(pa.array([*first, len(data)], pa.int32()), entries)
     forms = pa.array(data["form"].iloc[first], pa.string())
     return pa.table({"hash": data["hash"].iloc[first].to_numpy(), "form": forms, "analyses": lists})

@@ -22,7 +22,6 @@ from accord.lexicon.index import (
     Report,
     TextLexicon,
     amount,
-    check_names,
     columns,
     header,
     line_by_line,
@@ -38,8 +37,7 @@ def read_table(path: Path, report: Report) -> Iterator[LexiconRow]:
     """Read a table with a header."""
     numbered = lines(path, report)
     split = csv_cells if path.suffix == ".csv" else partial(str.split, sep="\t")
-    names = [name.strip().lower() for name in split(header(path, numbered))]
-    check_names(path, names, REQUIRED)
+    names = header(path, numbered, REQUIRED, split)
     seen: dict[tuple[str, ...], int] = {}
 
     def parse(line: str) -> list[LexiconRow]:
@@ -105,17 +103,8 @@ tiny = TextLexicon("tiny", "MIT", source=None, file=TINY, read=read_table, versi
 
 # Releases before UD 2 have CONJ; the other tags are the coarse ones of the French Treebank, which
 # taggers of French may leave in their output.
-TAG = {upos: upos for upos in UPOS} | {
-    "CONJ": "CCONJ",
-    "A": "ADJ",
-    "CL": "PRON",
-    "D": "DET",
-    "N": "NOUN",
-    "P": "ADP",
-    "PONCT": "PUNCT",
-    "PRO": "PRON",
-    "V": "VERB",
-}
+TAG = {upos: upos for upos in UPOS} | {"CONJ": "CCONJ", "A": "ADJ", "CL": "PRON", "D": "DET"}
+TAG |= {"N": "NOUN", "P": "ADP", "PONCT": "PUNCT", "PRO": "PRON", "V": "VERB"}
 NUMBER = r"[1-9][0-9]{0,8}"
 PLACE = re.compile(rf"{NUMBER}(-{NUMBER})?|[0-9]{{1,9}}\.{NUMBER}")  # 8, 8-9, 8.1
 # Marks of syntax and of spelling that UD keeps among the features of a word.
@@ -175,15 +164,9 @@ def read_contracted(line: str) -> list[LexiconRow]:
     return [LexiconRow(form, "", NO_UPOS, "", amount(count))] if upos == NO_UPOS else []
 
 
-GSD = {
-    "licence": "CC BY-SA 4.0",
-    "source": "gsd-lexicon",
-    "file": "lexiqueFR-GSD.tsv",
-    "version": 1,
-    "of_text": True,
-}
-gsd = TextLexicon("gsd-lexicon", read=read_counts, **GSD)
-gsd_contracted = TextLexicon("gsd-contracted", read=read_contracted, **GSD)
+GSD = "CC BY-SA 4.0", "gsd-lexicon", "lexiqueFR-GSD.tsv"
+gsd = TextLexicon("gsd-lexicon", *GSD, read_counts, version=1, of_text=True)
+gsd_contracted = TextLexicon("gsd-contracted", *GSD, read_contracted, version=1, of_text=True)
 
 
 SPACY_MODEL = "fr_core_news_sm"

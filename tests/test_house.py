@@ -123,7 +123,7 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
     [
         ("models/common/checks.py", "from accord.models import phi", "models.phi"),
         ("models/phi.py", "import accord.pipeline.config.sections", "pipeline.config.sections"),
-        ("lexicon/chain.py", "from accord.corpora import sources", "corpora.sources"),
+        ("lexicon/analysis.py", "from accord.corpora import sources", "corpora.sources"),
         ("pipeline/data/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
         ("models/encoder.py", "from accord.zoo import encoders", "zoo.encoders"),
         ("pipeline/cli/model.py", "from accord.zoo import lattices", "zoo.lattices"),

@@ -1,4 +1,4 @@
-"""Backgrounds: those that the paper names, and skip, class, factored and forest n-grams.
+"""Backgrounds: those that the paper names, ARPA files, and skip, class, factored, forest n-grams.
 
 `LabelledUnigram` is b(C, x): words that the label C of a sentence makes likely, counted from the
 training text or listed by a user. `CharacterAutomaton` weighs strings letter by letter; the weights
@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -24,27 +25,46 @@ from accord.models.background import (
     ClassTerms,
     HistoryContext,
     NGramBackground,
+    NGrams,
     Unigram,
     lacking,
     required,
     split_terms,
 )
+from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import load_json
 from accord.models.common.registry import FILE, about, parted
 from accord.models.common.schema import Range
 from accord.models.data import END, Sentences
 from accord.models.encoder import Layers
 from accord.models.mixture import likeliest_weights
-from accord.models.ngrams import NOTHING, checked_mass, last_words, log_sums
+from accord.models.ngrams import NOTHING, Table, checked_mass, last_words, log_sums
 from accord.models.phi import Features
 from accord.pipeline.base.names import is_special
 from accord.pipeline.config.sections import BackgroundParams
 from accord.pipeline.model.folder import ModelFolder
 from accord.pipeline.model.network import unigram
-from accord.zoo.ngrams import ArpaBackground, load, prepare
+from accord.zoo.ngrams import STOP, UNKNOWN, read_arpa, words_of_arpa
 
 
-class LabelledUnigram(Background):
+class InContext(Background):
+    """A background whose masses all depend on the context."""
+
+    def keep(self, **arrays: np.ndarray) -> None:
+        """Register arrays as buffers."""
+        for name, array in arrays.items():
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+
+    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+        log_mass = self.log_sums(required(context), False)
+        return split_terms(log_mass, self.log_sums(context, True)) if split else (log_mass, None)
+
+    def log_sums(self, context: Tensor, prior: bool) -> Tensor:
+        """Return log B_s(K), or the `prior` log B_s without the evidence of the context (N × S)."""
+        raise NotImplementedError
+
+
+class LabelledUnigram(InContext):
     """b(C, x) = mass[C, x]: a row for each label of the first kind, and row 0 for no label."""
 
     reads_labels = True
@@ -58,9 +78,8 @@ class LabelledUnigram(Background):
         sums = [log_sums(row, features.signature, features.signature_count) for row in rows]
         with np.errstate(divide="ignore"):  # a word without mass has −inf
             log_mass = np.log(np.stack(rows))
-        for name, array in (("log_mass", log_mass), ("log_class_mass", np.stack(sums))):
-            self.register_buffer(name, torch.from_numpy(array), persistent=False)
-        self.register_buffer("default_labels", torch.zeros(1, dtype=torch.long), persistent=False)
+        labels = np.zeros(1, np.int64)
+        self.keep(log_mass=log_mass, log_class_mass=np.stack(sums), default_labels=labels)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """Return the label of each word's sentence: (N × 1)."""
@@ -68,21 +87,16 @@ class LabelledUnigram(Background):
             return np.full((len(sentences.ids), 1), int(self.default_labels[0]), np.int64)
         return np.repeat(sentences.labels[:, :1].astype(np.int64), sentences.lengths, axis=0)
 
-    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
-        log_mass = self.log_class_mass[self._label(context)]
-        if not split:
-            return log_mass, None
-        return split_terms(log_mass, self.log_class_mass[0].expand_as(log_mass))
+    def log_sums(self, context: Tensor, prior: bool) -> Tensor:
+        label = context[:, 0].long()
+        return self.log_class_mass[torch.zeros_like(label) if prior else label]
 
     def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
-        label = self._label(context)
+        label = required(context)[:, 0].long()
         return self.log_mass[label] if words is None else self.log_mass[label.unsqueeze(-1), words]
 
     def word_masses(self) -> np.ndarray:
         return self.log_mass[0].exp().cpu().numpy()
-
-    def _label(self, context: Tensor | None) -> Tensor:
-        return required(context)[:, 0].long()
 
 
 def counted_by_label(text: Sentences, labels: int, prior: np.ndarray, weight: float) -> np.ndarray:
@@ -100,10 +114,7 @@ def counted_by_label(text: Sentences, labels: int, prior: np.ndarray, weight: fl
 
 
 def with_topics(
-    mass: np.ndarray,
-    labels: Sequence[str],
-    topics: Mapping[str, Sequence[int]],
-    boost: float,
+    mass: np.ndarray, labels: Sequence[str], topics: Mapping[str, Sequence[int]], boost: float
 ) -> np.ndarray:
     """Return the masses with the listed words of each label `boost` times as heavy."""
     raised = mass.copy()
@@ -175,11 +186,9 @@ class CharacterAutomaton:
                 letter: (seen.get(letter, 0) + new * below[letter]) / (total + new)
                 for letter in letters
             }
-        number: dict[str, int] = {"": 0}
-        arcs, final, waiting = [], {}, [""]
-        while waiting:
-            context = waiting.pop()
-            final[number[context]] = p[context][end]
+        states, arcs = [""], []
+        number = {"": 0}
+        for context in states:  # which grow
             for letter in letters:
                 if letter == end:
                     continue
@@ -188,9 +197,9 @@ class CharacterAutomaton:
                     target = target[1:]
                 if target not in number:
                     number[target] = len(number)
-                    waiting.append(target)
+                    states.append(target)
                 arcs.append((number[context], letter, number[target], p[context][letter]))
-        return cls(arcs, final)
+        return cls(arcs, {number[context]: p[context][end] for context in states})
 
     @classmethod
     def read(cls, path: Path) -> "CharacterAutomaton":
@@ -254,7 +263,7 @@ def classes(setting: HistoryContext) -> "ClassBackground":
     return ClassBackground(setting.features, within, of_word, mass)
 
 
-class ClassBackground(Background):
+class ClassBackground(InContext):
     """b(K, x) = p(c(x) | c₋₁ c₋₂ …) · p(x | c(x)), the second by the prior mass of words.
 
     The mass of a signature is B_s(h) = Σ_c p(c | h) · Σ_{x∈s∩c} p(x | c).
@@ -282,22 +291,19 @@ class ClassBackground(Background):
         shares = np.stack([np.bincount(pair, row) for row in share])
         with np.errstate(divide="ignore"):
             arrays = {"log_share": np.log(share), "pair_share": shares.astype(np.float32)}
-        arrays["class_of_word"], arrays["mass"] = of_word, mass
-        arrays["pair_class"], arrays["pair_signature"] = np.divmod(pairs, features.signature_count)
-        for name, array in arrays.items():
-            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        pair_class, pair_signature = np.divmod(pairs, features.signature_count)
+        self.keep(class_of_word=of_word, mass=mass, **arrays)
+        self.keep(pair_class=pair_class, pair_signature=pair_signature)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         ids = self.class_of_word.cpu().numpy()[sentences.ids]
         return self.within.contexts(Sentences(ids, sentences.lengths), training)
 
-    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
-        context = required(context)
-        log_mass = self._of_signatures(context, self.within.class_terms(context)[0])
-        if not split:
-            return log_mass, None
-        prior = self.within.class_terms(context, split)[0]
-        return split_terms(log_mass, self._of_signatures(context, prior))
+    def log_sums(self, context: Tensor, prior: bool) -> Tensor:
+        of_classes = self.within.class_terms(context, prior)[0]
+        p = of_classes.exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
+        mass = p.new_zeros(len(p), self.signature_count)
+        return mass.index_add_(1, self.pair_signature, p).log()
 
     def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         context = required(context)
@@ -314,12 +320,6 @@ class ClassBackground(Background):
     def size(self) -> int:
         """Count the listed n-grams of classes, and the words in classes."""
         return self.within.size + len(self.class_of_word)
-
-    def _of_signatures(self, context: Tensor, of_classes: Tensor) -> Tensor:
-        """Return log B_s(K) from the log-probabilities of classes."""
-        p = of_classes.exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
-        mass = p.new_zeros(len(p), self.signature_count)
-        return mass.index_add_(1, self.pair_signature, p).log()
 
 
 def factored(
@@ -362,7 +362,7 @@ def _learned(
 ROUNDS = 50  # of expectation and maximisation
 
 
-class MixedBackground(Background):
+class MixedBackground(InContext):
     """b(K, x) = Σ_i λ_i(K)·p_i(x | K), the λ_i of each context summing to one.
 
     λ depends on how many of the last words the first part knows as a context, and on whether these
@@ -374,18 +374,14 @@ class MixedBackground(Background):
     def __init__(self, features: Features, parts: Sequence[NGramBackground], weights: np.ndarray):
         super().__init__(features)
         self.parts: Layers[NGramBackground] = Layers(parts)
-        self.register_buffer("log_weights", torch.from_numpy(np.log(weights)), persistent=False)
+        self.keep(log_weights=np.log(weights))
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         nodes = [part.contexts(sentences, training) for part in self.parts]
         return np.concatenate([*nodes, kinds(nodes[0], sentences)[:, None]], axis=1)
 
-    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
-        log_mass = self._mixed(context, lambda part, of_part: part.class_terms(of_part)[0])
-        if not split:
-            return log_mass, None
-        prior = self._mixed(context, lambda part, of_part: part.class_terms(of_part, split)[0])
-        return split_terms(log_mass, prior)
+    def log_sums(self, context: Tensor, prior: bool) -> Tensor:
+        return self._mixed(context, lambda part, of_part: part.class_terms(of_part, prior)[0])
 
     def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         return self._mixed(context, lambda part, of_part: part.log_mass_of(words, of_part))
@@ -397,9 +393,7 @@ class MixedBackground(Background):
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
-    def _mixed(
-        self, context: Tensor | None, masses_of: Callable[[NGramBackground, Tensor], Tensor]
-    ) -> Tensor:
+    def _mixed(self, context: Tensor | None, masses_of: Callable) -> Tensor:
         context = required(context)
         weights = self.log_weights[context[:, -1]]
         contexts = context[:, :-1].split([part.ngrams.order for part in self.parts], dim=1)
@@ -417,25 +411,18 @@ def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
     return 2 * known + (known > sentences.offsets)
 
 
-def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
-    """Return the sentences of all parts but the first, and those of the first."""
-    is_first = sentences.parts(folds) == 1
-    return sentences.chosen(~is_first), sentences.chosen(is_first)
-
-
 def fitted_weights(
-    learn: Callable[[Sequence[Sentences], int], list[NGramBackground]],
-    texts: Sequence[Sentences],
+    learn: Callable[[Sequence[Sentences], int], list[NGramBackground]], texts: Sequence[Sentences]
 ) -> np.ndarray:
     """λ of each kind and part under which a part of the texts is likeliest by the others' n-grams.
 
     Found by expectation and maximisation. One word is added that speaks for all parts alike, so
     that none has no weight: (kinds × parts).
     """
-    rest, left = zip(*(held_out(text, FOLDS) for text in texts), strict=True)
-    parts = learn([*rest], 0)
+    is_left = [text.parts(FOLDS) == 1 for text in texts]
+    parts = learn([text.chosen(~left) for text, left in zip(texts, is_left, strict=True)], 0)
     kind, p = [], []
-    for text in left:
+    for text in (text.chosen(left) for text, left in zip(texts, is_left, strict=True)):
         contexts = [part.contexts(text) for part in parts]
         kind.append(kinds(contexts[0], text))
         words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
@@ -444,14 +431,10 @@ def fitted_weights(
             for part, context in zip(parts, contexts, strict=True)
         ]
         p.append(torch.cat(log_p, dim=1).double().numpy())
+    settings = {"added": 1, "rounds": ROUNDS, "enough": -np.inf}
     kinds_of_context = 2 * parts[0].ngrams.order
     return likeliest_weights(
-        np.concatenate(p).T,
-        np.concatenate(kind),
-        kinds_of_context,
-        added=1,
-        rounds=ROUNDS,
-        enough=-np.inf,
+        np.concatenate(p).T, np.concatenate(kind), kinds_of_context, **settings
     )
 
 
@@ -467,19 +450,11 @@ def skip(setting: HistoryContext) -> MixedBackground:
     skipped = [None, *range(reach - 1)]  # the oldest is not: to back off is to skip it
 
     def learn(texts: Sequence[Sentences], folds: int) -> list[NGramBackground]:
-        return [
-            _learned(
-                setting._replace(texts=texts, folds=folds),
-                partial(_without, skipped=omitted, reach=reach),
-            )
-            for omitted in skipped
-        ]
+        counted = setting._replace(texts=texts, folds=folds)
+        return [_learned(counted, partial(_without, skipped=n, reach=reach)) for n in skipped]
 
-    return MixedBackground(
-        setting.features,
-        learn(setting.texts, setting.folds),
-        fitted_weights(learn, setting.texts),
-    )
+    parts = learn(setting.texts, setting.folds)
+    return MixedBackground(setting.features, parts, fitted_weights(learn, setting.texts))
 
 
 def _without(sentences: Sentences, skipped: int | None, reach: int) -> Iterator[np.ndarray]:
@@ -585,15 +560,105 @@ def forest(
     return MixedBackground(setting.features, parts, weights)
 
 
-TOPICS = "topics.json"  # the words of each label, by number
+def pairs_of(path: Path, expected: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before and after the tab of each line."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        key, tab, value = line.partition("\t")
+        if not tab:
+            raise AccordError(f"{path}, line {number}: expected {expected}")
+        yield key, value
 
 
-def prepare_arpa(
-    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
-) -> dict[str, Any]:
-    """Write the file's n-grams over the words of the vocabulary; their order is returned."""
-    _, settings = parted(params.kind)
-    return {"order": prepare(Path(settings["file"]), forms, mass, out)}
+def _expect_words(model: ModelFolder, kind: str) -> None:
+    if model.subwords:
+        raise AccordError(f"background.kind: {kind} is one of words; a model of subwords has none")
+
+
+TABLES = "ngrams.npz"
+
+
+class ArpaBackground(InContext):
+    """b(K, x) = p(g(x) | h) · share(x), g(x) being the file's word for x: itself, or `<unk>`.
+
+    Words that the file lacks share what it gives `<unk>`, in contexts they are read as that. The
+    mass of words outside the vocabulary is left out, so that b sums to less than one. The mass of a
+    signature is exact, as n-grams' is:
+
+        B_s(h) = Σ_{x∈s, g(x)=x} p(x | h) + p(<unk> | h) · Σ_{x∈s, g(x)=<unk>} share(x)
+    """
+
+    group: Tensor  # the id of each word in the file
+    log_share: Tensor  # log share(x) of each word
+    unknown_share: Tensor  # what the words of each signature have of `<unk>`, the log of it
+
+    def __init__(self, features: Features, ngrams: NGrams, group: np.ndarray, share: np.ndarray):
+        """`group` is the id of each word in the file, whose last is `<unk>`; `share` its share."""
+        super().__init__(features)
+        lacking, signatures = group == ngrams.words - 1, features.signature_count
+        signature = np.full(ngrams.words, signatures)  # <unk> has one of its own
+        signature[group[~lacking]] = features.signature[~lacking]
+        count = int(signature.max()) + 1
+        phi = Features(np.arange(count + 1), np.arange(count), np.ones(count), signature, count)
+        self.within = NGramBackground(phi, ngrams)
+        of_unknown = np.bincount(features.signature[lacking], share[lacking], minlength=signatures)
+        with np.errstate(divide="ignore"):
+            self.keep(group=group, log_share=np.log(share), unknown_share=np.log(of_unknown))
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        ids = self.group.cpu().numpy()[sentences.ids]
+        return self.within.contexts(Sentences(ids, sentences.lengths), training)
+
+    def log_sums(self, context: Tensor, prior: bool) -> Tensor:
+        """Give the mass of `<unk>` to the signatures of the words that it stands for."""
+        log_mass = self.within.class_terms(context, prior)[0]
+        of_unknown = log_mass[:, -1:] + self.unknown_share.to(log_mass.dtype)
+        return torch.logaddexp(log_mass[:, :-1], of_unknown)
+
+    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
+        if words is None:
+            return self.within.log_mass_of(None, context)[:, self.group] + self.log_share
+        return self.within.log_mass_of(self.group[words], context) + self.log_share[words]
+
+    def word_masses(self) -> np.ndarray:
+        group, log_share = self.group.cpu().numpy(), self.log_share.cpu().numpy()
+        return self.within.word_masses()[group] * np.exp(log_share)
+
+    @property
+    def size(self) -> int:
+        return self.within.size
+
+
+def prepare_arpa(params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path) -> dict:
+    """Write the file's n-grams over the words of the vocabulary; their order is returned.
+
+    Words that the file lacks share by their mass. Blanks in words are `_` there.
+    """
+    path = Path(parted(params.kind)[1]["file"])
+    written = [form.replace(" ", "_") for form in forms]
+    there = words_of_arpa(path) - {UNKNOWN}
+    both = [form for form in dict.fromkeys(written) if form in there and form != STOP]
+    known = [STOP, *both]
+    ngrams = read_arpa(path, [*known, UNKNOWN], others=UNKNOWN)
+    ids = {form: number for number, form in enumerate(known)}
+    # Of two words that are written alike the first is the file's.
+    group = np.array([ids.pop(form, len(known)) for form in written], np.int64)
+    share = mass / np.bincount(group, mass, minlength=len(known) + 1)[group]
+    tables = {
+        f"{name}_{number}": tensor.numpy()
+        for number, table in enumerate(ngrams.tables)
+        for name, tensor in zip(Table._fields, table, strict=True)
+    }
+    save_arrays(out / TABLES, {"group": group, "share": share, **tables})
+    return {"order": ngrams.order}
+
+
+def load_arpa(features: Features, folder: Path, order: int) -> ArpaBackground:
+    """Read the arrays that `prepare_arpa` has written."""
+    names = [[f"{name}_{number}" for name in Table._fields] for number in range(order)]
+    arrays = load_arrays(folder / TABLES, ["group", "share", *chain(*names)])
+    tables = [Table(*(arrays[name] for name in of_table)) for of_table in names]
+    ngrams = NGrams(tables, len(arrays["p_0"]))
+    return ArpaBackground(features, ngrams, arrays["group"], arrays["share"])
 
 
 @about(prepare="accord.zoo.backgrounds:prepare_arpa", own_words=True)
@@ -607,28 +672,20 @@ def of_arpa(
 ) -> ArpaBackground:
     """N-grams of an ARPA file; words that it lacks share the mass of <unk>."""
     _expect_words(model, "arpa")
-    return load(features, model.folder, model.background.order)
+    return load_arpa(features, model.folder, model.background.order)
 
 
-def _expect_words(model: ModelFolder, kind: str) -> None:
-    if model.subwords:
-        raise AccordError(f"background.kind: {kind} is one of words; a model of subwords has none")
+TOPICS = "topics.json"  # the words of each label, by number
 
 
-def prepare_topics(
-    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
-) -> dict[str, Any]:
+def prepare_topics(params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path) -> dict:
     """Write the listed words of each label that the vocabulary has."""
-    _, settings = parted(params.kind)
+    path = parted(params.kind)[1]["topics"]
     topics: dict[str, list[int]] = {}
-    if settings["topics"] is not None:
-        path, number = Path(settings["topics"]), {form: place for place, form in enumerate(forms)}
-        for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            label, tab, word = line.partition("\t")
-            if not tab:
-                raise AccordError(f"{path}, line {place}: expected a label, a tab and a word")
-            if word in number:
-                topics.setdefault(label, []).append(number[word])
+    number = {form: place for place, form in enumerate(forms)}
+    for label, word in pairs_of(Path(path), "a label, a tab and a word") if path else ():
+        if word in number:
+            topics.setdefault(label, []).append(number[word])
     (out / TOPICS).write_text(json.dumps(topics, ensure_ascii=False), encoding="utf-8")
     return {}
 

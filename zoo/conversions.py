@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,15 +49,13 @@ LONGEST = 200  # words of one of them
 SAMPLE = 1 << 16  # hidden states that clusters are found in, of sentences drawn at random
 
 
-def clustered(
-    model: LanguageModel,
-    text: Sentences,
-    states: int,
-    words: int,
-    on_words: Callable[[int], None],
-) -> StateAutomaton:
+def clustered(model: LanguageModel, text: Sentences, states: int, words: int, on_words):
     """At most so many states: two clusters may begin in the same place, and one stays empty."""
-    rows = np.concatenate([h.numpy() for _, h in directions(model, _some(text))])
+    order = np.random.default_rng(SEED).permutation(len(text.lengths))
+    preceding = np.cumsum(text.lengths[order]) - text.lengths[order]
+    is_chosen = np.zeros(len(order), bool)
+    is_chosen[order[preceding < SAMPLE]] = True  # sentences of SAMPLE words
+    rows = np.concatenate([h.numpy() for _, h in directions(model, text.chosen(is_chosen))])
     _, cluster = np.unique(kmeans(rows, states), return_inverse=True)
     sums = np.zeros((cluster.max() + 1, rows.shape[1]))
     np.add.at(sums, cluster, rows)
@@ -66,72 +63,67 @@ def clustered(
     return state_automaton(model, text, centres, words, on_words)
 
 
-def _some(text: Sentences) -> Sentences:
-    """Sentences of SAMPLE words, or all of a shorter text."""
-    order = np.random.default_rng(SEED).permutation(len(text.lengths))
-    preceding = np.cumsum(text.lengths[order]) - text.lengths[order]
-    chosen = np.zeros(len(order), bool)
-    chosen[order[preceding < SAMPLE]] = True
-    return text.chosen(chosen)
-
-
 ORDER = 3
 SEED = 1  # of the text that a model writes
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """How a model is converted to n-grams, and which of them are kept."""
+def export_ngrams(
+    trained: TrainedModel,
+    path: Path,
+    order: int | None = None,
+    samples: int | None = None,
+    prune: float | None = None,
+    states: int | None = None,
+) -> Path:
+    """Write a model as n-grams or, with `states`, as an automaton of clusters of hidden states.
 
-    order: int | None = None  # words, the predicted one included; null: ORDER
-    # Sentences that the model writes and that are counted; null: the n-grams of the training text
-    # have the model's own probabilities.
-    samples: int | None = None
-    prune: float | None = None  # n-grams that change the perplexity by less, as a share, are left
-    states: int | None = None  # clusters of hidden states; null: states of n-grams
-
-    def __post_init__(self):
-        for key in ("order", "samples", "states"):
-            value = getattr(self, key)
-            expect(key, value is None or value >= 1, "1 or more", value)
-        if self.states and (self.order or self.prune is not None):
-            raise AccordError("--states: expected no --order and no --prune, which are of n-grams")
-
-
-def export_ngrams(trained: TrainedModel, path: Path, **options: Any) -> Path:
-    """Write a model as n-grams or, with `states`, as an automaton of its hidden states.
-
-    Their perplexity is printed. Spaces in words become `_`. The options are those of `Conversion`.
+    Their perplexity is printed. Spaces in words become `_`. n-grams are of `order` words, the
+    predicted one included. Those of the training text have the model's own probabilities; with
+    `samples`, n-grams are counted in so many sentences that the model writes. `prune` leaves out
+    those that change the perplexity by less, as a share.
     """
-    how = Conversion(**options)
+    for name, value in {"order": order, "samples": samples, "states": states}.items():
+        expect(name, value is None or value >= 1, "1 or more", value)
+    if states and (order or prune is not None):
+        raise AccordError("--states: expected no --order and no --prune, which are of n-grams")
     if path.exists():
         raise ExistsError(f"{path} is there already: choose another file or remove it")
-    if how.states and not path.name.endswith(TEXT):
+    if states and not path.name.endswith(TEXT):
         raise AccordError(
             f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
         )
     folder, encoded = open_folder(trained.folder), trained.folders["encode"]
     model = load_inference(folder)
     forms = [form.replace(" ", "_") for form in folder.vocabulary.forms]
-    if how.states:
-        _write_states(model, folder, encoded, how, forms, path)
-        return path
-    if _is_plain(model):
-        if how.order or how.samples:
+    if states:
+        if not isinstance(model, TorchModel):
             raise AccordError(
-                f"{path}: the model is made of n-grams already, of order "
-                f"{model.background.ngrams.order}: expected no --order and no --samples"
+                "--states: expected a network over words, whose hidden states are known"
             )
+        text = _drawn(model, samples) if samples else read_text(encoded, "train")
+        with _shown(len(text.ids)) as advance:
+            clusters = clustered(model.network, text, states, len(forms), advance)
+        write_wfst(clusters.automaton, forms, path)
+        size = f"{clusters.states:,} states, {len(clusters.automaton.arcs.p):,} arcs"
+        _compare(model, clusters, f"{path.name}, {size}", folder, encoded, ORDER)
+        return path
+    is_plain = _is_plain(model)
+    if is_plain and (order or samples):
+        raise AccordError(
+            f"{path}: the model is made of n-grams already, of order "
+            f"{model.background.ngrams.order}: expected no --order and no --samples"
+        )
+    if is_plain:
         ngrams = model.background.ngrams
     else:
-        ngrams = _converted(model, folder, encoded, how)
-    if how.prune is not None:
-        ngrams = pruned(ngrams, how.prune)
+        ngrams = _converted(model, folder, encoded, order or ORDER, samples)
+    if prune is not None:
+        ngrams = pruned(ngrams, prune)
     if path.name.endswith(TEXT):
         write_wfst(ngram_automaton(ngrams), forms, path)
     else:
         write_arpa(ngrams, forms, path)
-    if not _is_plain(model) or how.prune is not None:
+    if not is_plain or prune is not None:
         what = f"{path.name}, {size_of(ngrams):,} n-grams"
         _compare(model, ngrams, what, folder, encoded, ngrams.order)
     return path
@@ -143,24 +135,22 @@ def _is_plain(model: Model) -> bool:
     return isinstance(background, NGramBackground) and background.is_plain
 
 
-def _converted(model: Model, folder: ModelFolder, encoded: Path, how: Conversion) -> NGrams:
+def _converted(
+    model: Model, folder: ModelFolder, encoded: Path, order: int, samples: int | None
+) -> NGrams:
     if not isinstance(model, InferenceModel):
         raise AccordError("n-grams of words: expected a model over words, got one of subwords")
-    order = how.order or ORDER
-    if how.samples is None:
+    if samples is None:
         text, words = read_text(encoded, "train"), len(folder.words)
         with _shown(len(text.ids)) as advance:
             return own_ngrams(model, text, order, words, advance)
     if isinstance(model, TorchBackground):
         raise AccordError("--samples: expected a network to draw from, got a background alone")
-    return _counted(_drawn(model, how.samples), folder, order)
+    return _counted(_drawn(model, samples), folder, order)
 
 
 def written_text(
-    model: InferenceModel,
-    sentences: int,
-    seed: int,
-    on_words: Callable[[int], None] = lambda words: None,
+    model: InferenceModel, sentences: int, seed: int, on_words: Callable = lambda words: None
 ) -> Sentences:
     """Draw sentences from a model; a sentence ends after LONGEST words.
 
@@ -183,25 +173,6 @@ def _drawn(model: InferenceModel, sentences: int) -> Sentences:
         return written_text(model, sentences, SEED, on_words=advance)
 
 
-def _write_states(
-    model: Model,
-    folder: ModelFolder,
-    encoded: Path,
-    how: Conversion,
-    forms: Sequence[str],
-    path: Path,
-) -> None:
-    """Write the automaton of a network's hidden states in the training text or its own."""
-    if not isinstance(model, TorchModel):
-        raise AccordError("--states: expected a network over words, whose hidden states are known")
-    text = _drawn(model, how.samples) if how.samples else read_text(encoded, "train")
-    with _shown(len(text.ids)) as advance:
-        clusters = clustered(model.network, text, how.states, len(forms), advance)
-    write_wfst(clusters.automaton, forms, path)
-    size = f"{clusters.states:,} states, {len(clusters.automaton.arcs.p):,} arcs"
-    _compare(model, clusters, f"{path.name}, {size}", folder, encoded, ORDER)
-
-
 @contextmanager
 def _shown(words: int | None) -> Iterator[Callable[[int], None]]:
     advance = meter("words", words)
@@ -211,18 +182,12 @@ def _shown(words: int | None) -> Iterator[Callable[[int], None]]:
 
 def _counted(text: Sentences, folder: ModelFolder, order: int) -> NGrams:
     """Return Kneser-Ney n-grams of a text."""
-    return NGramBackground.learn(
-        folder.phi, [text], order, kneser_ney, folder.prior, folds=0
-    ).ngrams
+    counts = [text], order, kneser_ney, folder.prior
+    return NGramBackground.learn(folder.phi, *counts, folds=0).ngrams
 
 
 def _compare(
-    model: Model,
-    file: NGrams | StateAutomaton,
-    what: str,
-    folder: ModelFolder,
-    encoded: Path,
-    order: int,
+    model: Model, file: NGrams | StateAutomaton, what: str, folder, encoded: Path, order: int
 ) -> None:
     """Perplexities on all held-out text, beside those of n-grams of the training text."""
     counted = _counted(read_text(encoded, "train"), folder, order)
@@ -234,9 +199,8 @@ def _compare(
     for split in held_out(encoded):
         text = read_text(encoded, split)
         for name, scored in models.items():
-            say(
-                f"export: perplexity {math.exp(-scored.score(text).mean()):,.1f} on {split}: {name}"
-            )
+            perplexity = math.exp(-scored.score(text).mean())
+            say(f"export: perplexity {perplexity:,.1f} on {split}: {name}")
 
 
 def size_of(ngrams: NGrams) -> int:
@@ -287,21 +251,16 @@ class ArpaWords:
         self.is_open = UNKNOWN in words
         self.unknown = [UNKNOWN] if self.is_open else []
         first = [STOP, *self.unknown]
-        self.forms = [*first, *sorted(words - {*first})]
-        self.known = {
-            form: number for number, form in enumerate(self.forms) if number >= len(first)
-        }
+        known = sorted(words - {*first})
+        self.forms = [*first, *known]
+        self.known = {form: number for number, form in enumerate(known, start=len(first))}
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
-        numbers = [self.known.get(_written(word), -1) for word in words]
+        numbers = [self.known.get(word.replace(" ", "_"), -1) for word in words]
         if -1 in numbers and not self.is_open:
             lacking = words[numbers.index(-1)]
             raise AccordError(f"'{lacking}' is not in this file, which has no {UNKNOWN} for it")
         return np.array([UNKNOWN_ID if number < 0 else number for number in numbers], np.int64)
-
-
-def _written(word: str) -> str:
-    return word.replace(" ", "_")
 
 
 def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
@@ -341,7 +300,9 @@ def pseudo_log_likelihood(
     with np.errstate(divide="ignore"):
         log_b = np.log(prior / prior.sum())
     log_p = np.zeros(len(sentences.ids))
-    for first, stop in _parts(sentences.lengths):
+    group = (np.cumsum(sentences.lengths) - sentences.lengths) // AT_ONCE
+    cuts = [*np.flatnonzero(np.diff(group, prepend=-1)).tolist(), len(group)]
+    for first, stop in pairwise(cuts):
         part = sentences.part(first, stop)
         both = np.tile(-log_b, (len(part.ids), 1))
         for model in (forward, backward):
@@ -351,13 +312,6 @@ def pseudo_log_likelihood(
         of_words = both[np.arange(len(part.ids)), part.ids]
         log_p[begin : begin + len(part.ids)] = of_words - log_sum_exp(both)
     return log_p
-
-
-def _parts(lengths: np.ndarray) -> list[tuple[int, int]]:
-    """Return groups of about AT_ONCE words: the first sentence of each, and the first after it."""
-    group = (np.cumsum(lengths) - lengths) // AT_ONCE
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    return [*zip(starts.tolist(), [*starts[1:].tolist(), len(lengths)], strict=True)]
 
 
 def both_directions(forward: Scored, backward: Scored) -> pd.DataFrame:

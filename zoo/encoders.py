@@ -1,7 +1,8 @@
 """Encoders of the field, and ψ of a word from its letters."""
 
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Callable
+from functools import partial
+from itertools import count, pairwise
 from typing import Annotated
 
 import numpy as np
@@ -27,16 +28,25 @@ from accord.models.encoder import (
     in_full_precision,
 )
 
+LayerState = tuple[Tensor, ...]
+
 
 class _Stack(Stacked):
-    def __init__(self, layers: Iterable[StackedLayer], dropout: float):
+    """Layers on top of each other, all but the last `hidden` wide."""
+
+    def __init__(
+        self,
+        layer: Callable[[int, int], StackedLayer],
+        inputs: int,
+        hidden: int,
+        outputs: int,
+        layers: int,
+        dropout: float = 0.0,
+    ):
         super().__init__()
-        self.layers = Layers(layers)
+        widths = pairwise([inputs, *[hidden] * (layers - 1), outputs])
+        self.layers = Layers(layer(*pair) for pair in widths)
         self.dropout = VariationalDropout(dropout)
-
-
-def _widths(inputs: int, hidden: int, outputs: int, layers: int) -> Iterable[tuple[int, int]]:
-    return pairwise([inputs, *[hidden] * (layers - 1), outputs])
 
 
 class Jordan(_Stack):
@@ -46,27 +56,30 @@ class Jordan(_Stack):
     V is what the output layer compares words with, or what the next layer reads.
     """
 
-    def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):
-        widths = _widths(inputs, hidden, outputs, layers)
-        super().__init__((_JordanLayer(read, hidden, out) for read, out in widths), dropout)
+    def __init__(self, hidden: int, **shape):
+        super().__init__(partial(_JordanLayer, hidden=hidden), hidden=hidden, **shape)
 
 
 class _JordanLayer(StackedLayer):
-    def __init__(self, inputs: int, hidden: int, outputs: int):
+    def __init__(self, inputs: int, outputs: int, hidden: int):
         super().__init__()
         self.read = nn.Linear(inputs, hidden)
         self.back = nn.Linear(outputs, hidden, bias=False)
         self.said = nn.Linear(hidden, outputs)
 
-    def forward(self, inputs: Tensor, state: tuple[Tensor]) -> tuple[Tensor, tuple[Tensor]]:
+    def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         output, outputs = state[0][0], []
         for read in self.read(inputs):
             output = self.said((read + self.back(output)).tanh())
             outputs.append(output)
         return torch.stack(outputs), (output.unsqueeze(0),)
 
-    def initial_state(self, batch: int) -> tuple[Tensor]:
+    def initial_state(self, batch: int) -> LayerState:
         return (self.said.weight.new_zeros(1, batch, self.said.out_features),)
+
+
+Slow = Annotated[int, Range(ge=1), "units of the slow context"]
+Alpha = Annotated[float, Range(ge=0, lt=1), "how much of it is kept from word to word"]
 
 
 class SCRN(_Stack):
@@ -80,45 +93,21 @@ class SCRN(_Stack):
     """
 
     def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        weight_dropout: float = 0.0,
-        *,
-        slow: Annotated[int, Range(ge=1), "units of the slow context"] = 40,
-        alpha: Annotated[
-            float, Range(ge=0, lt=1), "how much of it is kept from word to word"
-        ] = 0.95,
+        self, hidden, weight_dropout=0.0, *, slow: Slow = 40, alpha: Alpha = 0.95, **shape
     ):
-        stack = (
-            _ScrnLayer(read, hidden, out, weight_dropout, slow, alpha)
-            for read, out in _widths(inputs, hidden, outputs, layers)
-        )
-        super().__init__(stack, dropout)
+        settings = {"hidden": hidden, "weight_dropout": weight_dropout, "slow": slow}
+        super().__init__(partial(_ScrnLayer, **settings, alpha=alpha), hidden=hidden, **shape)
 
 
 class _ScrnLayer(StackedLayer):
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        weight_dropout: float,
-        slow: int,
-        alpha: float,
-    ):
+    def __init__(self, inputs, outputs, hidden, weight_dropout, slow, alpha):
         super().__init__()
         self.alpha = alpha
         self.into_slow = nn.Linear(inputs, slow, bias=False)
         self.fast = RecurrentLayer("elman", inputs + slow, hidden, weight_dropout)
         self.out = nn.Linear(hidden + slow, outputs)
 
-    def forward(
-        self, inputs: Tensor, state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         context, *fast = state
         inputs = inputs.to(context.dtype)  # which autocast may have made another, below
         slow = self._slow(inputs, context).to(context.dtype)
@@ -135,12 +124,13 @@ class _ScrnLayer(StackedLayer):
         kept = self.alpha ** (step + 1).view(-1, 1, 1)
         return torch.einsum("ts,sbu->tbu", weight, read) + kept * context
 
-    def initial_state(self, batch: int) -> tuple[Tensor, ...]:
+    def initial_state(self, batch: int) -> LayerState:
         weight = self.into_slow.weight
         return weight.new_zeros(1, batch, len(weight)), *self.fast.initial_state(batch)
 
 
 MOST_ROUNDS = 100  # the paper's best are five or six; a folder from elsewhere may ask for any
+Rounds = Annotated[int, Range(ge=0, le=MOST_ROUNDS), "of gating, input and state in turn"]
 
 
 @about(hidden="between layers")
@@ -154,23 +144,9 @@ class Mogrifier(_Stack):
     and the LSTM reads the last x and h. Without rounds it is the LSTM.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        weight_dropout: float = 0.0,
-        *,
-        rounds: Annotated[
-            int, Range(ge=0, le=MOST_ROUNDS), "of gating, input and state in turn"
-        ] = 5,
-    ):
-        widths = _widths(inputs, hidden, outputs, layers)
-        super().__init__(
-            (_MogrifierLayer(*pair, rounds, weight_dropout) for pair in widths), dropout
-        )
+    def __init__(self, weight_dropout=0.0, *, rounds: Rounds = 5, **shape):
+        layer = partial(_MogrifierLayer, rounds=rounds, weight_dropout=weight_dropout)
+        super().__init__(layer, **shape)
 
 
 class _MogrifierLayer(StackedLayer):
@@ -180,32 +156,25 @@ class _MogrifierLayer(StackedLayer):
         super().__init__()
         self.outputs, self.weight_dropout = outputs, weight_dropout
         self.cell = nn.LSTMCell(inputs, outputs)
-        sizes = [
-            (outputs, inputs) if number % 2 == 0 else (inputs, outputs) for number in range(rounds)
-        ]
-        self.gates = nn.ModuleList(nn.Linear(*size) for size in sizes)
+        sizes = (outputs, inputs), (inputs, outputs)
+        self.gates = nn.ModuleList(nn.Linear(*sizes[number % 2]) for number in range(rounds))
 
-    def forward(
-        self, inputs: Tensor, state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        recurrent = nn.functional.dropout(self.cell.weight_hh, self.weight_dropout, self.training)
+    def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        cell = self.cell
+        recurrent = functional.dropout(cell.weight_hh, self.weight_dropout, self.training)
         (h,), (c,) = state
         outputs = []
         for x in inputs:
-            h, c = self._step(x, h, c, recurrent)
+            for number, gate in enumerate(self.gates):
+                if number % 2:
+                    h = 2 * gate(x).sigmoid() * h
+                else:
+                    x = 2 * gate(h).sigmoid() * x
+            h, c = torch.lstm_cell(x, (h, c), cell.weight_ih, recurrent, cell.bias_ih, cell.bias_hh)
             outputs.append(h)
         return torch.stack(outputs), (h.unsqueeze(0), c.unsqueeze(0))
 
-    def _step(self, x: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
-        for number, gate in enumerate(self.gates):
-            if number % 2:
-                h = 2 * gate(x).sigmoid() * h
-            else:
-                x = 2 * gate(h).sigmoid() * x
-        cell = self.cell
-        return torch.lstm_cell(x, (h, c), cell.weight_ih, recurrent, cell.bias_ih, cell.bias_hh)
-
-    def initial_state(self, batch: int) -> tuple[Tensor, ...]:
+    def initial_state(self, batch: int) -> LayerState:
         zeros = self.cell.weight_hh.new_zeros(1, batch, self.outputs)
         return zeros, zeros
 
@@ -224,7 +193,7 @@ class Reservoir(Encoder):
     each reads the states of the one below, and R reads all.
     """
 
-    def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):
+    def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout=0.0):
         super().__init__()
         widths = [inputs, *[hidden] * (layers - 1)]
         self.layers: Layers[RecurrentLayer] = Layers(
@@ -281,15 +250,7 @@ class Hierarchical(Encoder):
     inputs is no part of ψ: it is above 0 where a word ends. `layers` are those of the upper clock.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        weight_dropout: float = 0.0,
-    ):
+    def __init__(self, inputs, hidden, outputs, layers, dropout=0.0, weight_dropout=0.0):
         super().__init__()
         self.below = RecurrentLayer("gru", inputs - 1, hidden, weight_dropout)
         self.above: Layers[RecurrentLayer] = Layers(
@@ -320,7 +281,7 @@ class Hierarchical(Encoder):
         by_length = number.bincount().argsort(descending=True, stable=True)
         order = (place.flatten() * len(by_length) + by_length.argsort()[number]).argsort()
         sizes = place.flatten().bincount().cpu()  # how many words have a first letter, a second …
-        start = nn.functional.pad(state, (0, 0, 0, len(by_length) - columns))
+        start = functional.pad(state, (0, 0, 0, len(by_length) - columns))
         start = start[:, by_length[: sizes[0]]]
         fast = read_packed(self.below, letters.flatten(0, 1)[order], sizes, start)
         return fast[order.argsort()].unflatten(0, ends.shape)
@@ -342,11 +303,7 @@ def read_packed(layer: RecurrentLayer, inputs: Tensor, sizes: Tensor, state: Ten
 
 
 def ticked(
-    layers: Layers[RecurrentLayer],
-    dropout: VariationalDropout,
-    read: Tensor,
-    ticks: Tensor,
-    state: State,
+    layers: Layers, dropout: nn.Module, read: Tensor, ticks: Tensor, state: State
 ) -> tuple[Tensor, State]:
     """Return the output of a slow clock at every step (T × B × H), and its state after them.
 
@@ -366,6 +323,9 @@ def ticked(
     return _entries_at(shown, over), tuple(new)
 
 
+Every = Annotated[int, Range(ge=1), "words in a window"]
+
+
 class Subsampling(Encoder):
     """Hierarchical subsampling (Graves 2012): a slow network reads windows of a fast one.
 
@@ -380,15 +340,7 @@ class Subsampling(Encoder):
     has_fixed_shapes = False
 
     def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        weight_dropout: float = 0.0,
-        *,
-        every: Annotated[int, Range(ge=1), "words in a window"] = 4,
+        self, inputs, hidden, outputs, layers, dropout=0.0, weight_dropout=0.0, *, every: Every = 4
     ):
         super().__init__()
         self.every = every
@@ -534,8 +486,11 @@ def _letters(name: str, read: WordsRead) -> np.ndarray:
     return psi
 
 
+Bag = Annotated[int, Range(ge=1), "words in the bag, the last one included"]
+
+
 @about(hidden="between layers")
-class CBOW(Encoder):
+class CBOW(_Stack):
     """A bag of the last words, in no order: h_t = f(mean of ψ_t … ψ_{t−order+1}).
 
     Continuous bag of words (Mikolov et al. 2013; Goldberg 2017, §15.1 compares it with RNNs). f is
@@ -543,25 +498,13 @@ class CBOW(Encoder):
     is over these.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        *,
-        order: Annotated[int, Range(ge=1), "words in the bag, the last one included"] = 8,
-    ):
-        super().__init__()
+    def __init__(self, inputs: int, *, order: Bag = 8, **shape):
+        super().__init__(nn.Linear, inputs, **shape)
         self.inputs, self.order = inputs, order
-        widths = _widths(inputs, hidden, outputs, layers)
-        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in widths)
-        self.dropout = VariationalDropout(dropout)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         # Beside each input a 1, which counts the words of a bag.
-        seen = torch.cat([state[0][0], nn.functional.pad(inputs, (0, 1), value=1.0)])
+        seen = torch.cat([state[0][0], functional.pad(inputs, (0, 1), value=1.0)])
         sums = seen.unfold(0, self.order, 1).sum(dim=-1)
         outputs = sums[..., :-1] / sums[..., -1:]
         for number, layer in enumerate(self.layers):
@@ -571,6 +514,9 @@ class CBOW(Encoder):
     def initial_state(self, batch: int) -> State:
         weight = next(self.parameters())
         return ((weight.new_zeros(self.order - 1, batch, self.inputs + 1),),)
+
+
+Width = Annotated[int, Range(ge=1), "words that a layer reads at each step"]
 
 
 @about(hidden="between layers")
@@ -584,20 +530,9 @@ class Dilated(_Stack):
     residual connection).
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-        *,
-        width: Annotated[int, Range(ge=1), "words that a layer reads at each step"] = 2,
-    ):
-        widths = enumerate(_widths(inputs, hidden, outputs, layers))
-        super().__init__(
-            (_Convolution(*pair, width, width**number) for number, pair in widths), dropout
-        )
+    def __init__(self, *, width: Width = 2, **shape):
+        gaps = (width**number for number in count())
+        super().__init__(lambda *pair: _Convolution(*pair, width, next(gaps)), **shape)
 
 
 class _Convolution(StackedLayer):
@@ -609,9 +544,7 @@ class _Convolution(StackedLayer):
         self.map = nn.Linear(width * inputs, outputs)
         self.adds = inputs == outputs
 
-    def forward(
-        self, inputs: Tensor, state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         (earlier,) = state
         seen = torch.cat([earlier.to(inputs.dtype), inputs])
         reach, distances = len(earlier), range(0, self.width * self.gap, self.gap)
@@ -619,6 +552,6 @@ class _Convolution(StackedLayer):
         outputs = self.map(torch.cat(read, dim=-1)).tanh()
         return outputs + inputs if self.adds else outputs, (seen[len(seen) - reach :],)
 
-    def initial_state(self, batch: int) -> tuple[Tensor, ...]:
+    def initial_state(self, batch: int) -> LayerState:
         reach = (self.width - 1) * self.gap
         return (self.map.weight.new_zeros(reach, batch, self.inputs),)

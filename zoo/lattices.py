@@ -48,22 +48,28 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from io import TextIOWrapper
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, starmap
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from accord.corpora.sources import read_words
 from accord.corpora.text import OPENERS, kind, lines, open_bytes, parse_line
 from accord.errors import AccordError
 from accord.lexicon.homophones import Homophones
 from accord.models.common.files import whole
 from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.messages import counted, echo, say
+from accord.pipeline.cli.console import AtLeast1, command, make_room
+from accord.pipeline.cli.model import load_backward, load_model
+from accord.pipeline.data.catalogue import folder_of
 
 REFERENCE = "reference"
 
@@ -140,14 +146,19 @@ def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
 
 
 def _sum(scores: list) -> float:
-    try:
-        total = sum(float(score) for score in scores)
-    except (TypeError, ValueError, OverflowError):
-        total = math.nan
+    total = _plain_sum(scores)
     if not scores or not math.isfinite(total):
         written = " ".join(map(str, scores)) or "nothing"
         raise AccordError(f"expected finite numbers as scores, or '{REFERENCE}'; found {written}")
     return total
+
+
+def _plain_sum(numbers: Iterable) -> float:
+    """Return the sum of numbers as they are written; nan if one is none."""
+    try:
+        return sum(map(float, numbers))
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 class Arc(NamedTuple):
@@ -172,22 +183,20 @@ class Lattice(NamedTuple):
         What is among the best at a node has a beginning that is among the best where it begins;
         one more is kept there, as the path without words, which is none at the end, may be one.
         """
-        leaving = defaultdict(list)
-        for arc in self.arcs:
+        leaving, final = defaultdict(list), math.inf
+        ends = (Arc(node, final, "", score) for node, score in self.ends.items())
+        for arc in chain(self.arcs, ends):
             leaving[arc.start].append(arc)
-        reached: dict[int, dict[str, float]] = defaultdict(dict, {0: {"": 0.0}})
-        for node in sorted({arc.start for arc in self.arcs}):
+        reached: dict[float, dict[str, float]] = defaultdict(dict, {0: {"": 0.0}})
+        for node in sorted(leaving):
             for words, score in best(reached[node].items(), size + 1):
                 for arc in leaving[node]:
-                    _keep(reached[arc.end], f"{words} {arc.word}".strip(), score + arc.score)
-        whole: dict[str, float] = {}
-        for node, final in self.ends.items():
-            for words, score in reached[node].items():
-                if words:
-                    _keep(whole, words, score + final)
-        if not whole:
+                    longer, scores = f"{words} {arc.word}".strip(), reached[arc.end]
+                    scores[longer] = max(score + arc.score, scores.get(longer, -math.inf))
+        reached[final].pop("", None)
+        if not reached[final]:
             raise AccordError(f"'{self.id}': expected a path with words from node 0 to an end")
-        texts, scores = zip(*best(whole.items(), size), strict=True)
+        texts, scores = zip(*best(reached[final].items(), size), strict=True)
         return NBest(self.id, list(texts), list(scores), reference)
 
 
@@ -196,17 +205,12 @@ def best(scored: Iterable[tuple[str, float]], size: int) -> list[tuple[str, floa
     return heapq.nsmallest(size, scored, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _keep(scores: dict[str, float], words: str, score: float) -> None:
-    scores[words] = max(score, scores.get(words, score))
-
-
 # In units in which log p, or the number of words, varies as much as the recogniser's score does.
 MODEL_WEIGHTS = np.concatenate([[0], np.geomspace(0.02, 50, 60)])
 WORD_WEIGHTS = np.concatenate([[0], *np.outer(np.geomspace(0.05, 20, 15), [1, -1])])
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     model: float  # α
     word: float  # β: what each word adds
 
@@ -229,9 +233,7 @@ class Terms:
     unknown: Sequence[str]  # words without probability; their lists stay as they are
 
     @classmethod
-    def scored(
-        cls, lists: Sequence[NBest], scorer: Scorer, backward: Scorer | None = None
-    ) -> "Terms":
+    def scored(cls, lists: Sequence[NBest], scorer: Scorer, backward: Scorer | None = None):
         """Return the terms of a model; with a backward model, log p is the mean of both."""
         if backward is not None:
             one, other = cls.scored(lists, scorer), cls.scored(lists, backward)
@@ -239,7 +241,11 @@ class Terms:
             return replace(one, log_p=(one.log_p + other.log_p) / 2, unknown=unknown)
         read = scorer.read(text for nbest in lists for text in nbest.texts)
         words = [[*islice(read, len(nbest.texts))] for nbest in lists]
-        unknown = [_unknown(of_list, scorer) for of_list in words]
+        vocabulary = scorer.vocabulary.known
+        unknown = [
+            set() if scorer.is_open else {word for word in chain(*texts) if word not in vocabulary}
+            for texts in words
+        ]
         known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]
         log_p = iter(scorer.log_p([*chain.from_iterable(known)]).tolist() if known else [])
         shape = len(lists), max(len(nbest.texts) for nbest in lists)
@@ -253,20 +259,9 @@ class Terms:
         return cls(score, model, length, sorted(set().union(*unknown)))
 
 
-def _unknown(hypotheses: Sequence[Sequence[str]], scorer: Scorer) -> set[str]:
-    if scorer.is_open:
-        return set()
-    return {word for words in hypotheses for word in words if word not in scorer.vocabulary.known}
-
-
 def tuned(lists: Sequence[NBest], terms: Terms) -> Weights:
     """Return the weights with the fewest word errors; among equals the lightest."""
-    errors = np.zeros(terms.score.shape)
-    for row, nbest in enumerate(lists):
-        errors[row, : len(nbest.texts)] = [
-            distance(text.split(), _reference(nbest)) for text in nbest.texts
-        ]
-    rows = np.arange(len(lists))
+    errors, rows = word_errors(lists), np.arange(len(lists))
     unit = _spread(terms.score)
     grid = [
         Weights(model * unit / _spread(terms.log_p), word * unit / _spread(terms.words))
@@ -283,54 +278,36 @@ def _spread(values: np.ndarray) -> float:
     return float(varies) if varies > 0 else 1.0
 
 
-def error_rate(lists: Sequence[NBest], chosen: Sequence[int]) -> float:
-    """Word errors of the chosen hypotheses by words of the references."""
-    references = [_reference(nbest) for nbest in lists]
-    wrong = sum(
-        distance(nbest.texts[at].split(), reference)
-        for nbest, at, reference in zip(lists, chosen, references, strict=True)
-    )
-    return wrong / sum(map(len, references))
+def word_errors(lists: Sequence[NBest]) -> np.ndarray:
+    """Return the word errors of each hypothesis, a row for each list, padded with ∞."""
+    if without := [nbest.id for nbest in lists if nbest.reference is None]:
+        raise AccordError(f"'{without[0]}' has no reference: expected one for every list")
+    errors = np.full((len(lists), max(len(nbest.texts) for nbest in lists)), np.inf)
+    for row, nbest in zip(errors, lists, strict=True):
+        reference = nbest.reference.split()
+        row[: len(nbest.texts)] = [distance(text.split(), reference) for text in nbest.texts]
+    return errors
 
 
-@dataclass(frozen=True)
-class RankMeasures:
-    """How a ranking places the best hypothesis of each list, that with the fewest word errors.
+def error_rate(lists: Sequence[NBest], chosen: Sequence[int] | None = None) -> float:
+    """Word errors of the chosen hypotheses, or of the best ones, by words of the references."""
+    errors = word_errors(lists)
+    fewest = errors.min(axis=1) if chosen is None else errors[np.arange(len(lists)), chosen]
+    return fewest.sum() / sum(len(nbest.reference.split()) for nbest in lists)
+
+
+def ranks_of_the_best(lists: Sequence[NBest], totals: np.ndarray) -> str:
+    """Say how a ranking places the best hypothesis of each list, that with the fewest word errors.
 
     Of hypotheses with equally few errors the first in the ranking counts. Ranks begin at 1.
     """
-
-    first: float  # share of lists whose best hypothesis is ranked first
-    reciprocal: float  # mean of 1 / rank
-    rank: float  # mean rank
-    sentences: float  # share of lists whose first hypothesis has a word error
-
-    @classmethod
-    def measured(cls, lists: Sequence[NBest], totals: np.ndarray) -> "RankMeasures":
-        """Measure total scores of all hypotheses, a row for each list, padded with −inf."""
-        ranks, wrong = [], []
-        for nbest, row in zip(lists, totals, strict=True):
-            reference = _reference(nbest)
-            errors = np.array([distance(text.split(), reference) for text in nbest.texts])
-            ranked = errors[np.argsort(-row[: len(errors)], kind="stable")]
-            ranks.append(1 + int(np.argmin(ranked)))
-            wrong.append(ranked[0] > 0)
-        at = np.array(ranks)
-        return cls(*(float(np.mean(values)) for values in (at == 1, 1 / at, at, wrong)))
-
-
-def oracle(lists: Sequence[NBest]) -> list[int]:
-    """Return the position of the hypothesis with the fewest word errors in each list."""
-    return [
-        int(np.argmin([distance(text.split(), _reference(nbest)) for text in nbest.texts]))
-        for nbest in lists
-    ]
-
-
-def _reference(nbest: NBest) -> list[str]:
-    if nbest.reference is None:
-        raise AccordError(f"'{nbest.id}' has no reference: expected one for every list")
-    return nbest.reference.split()
+    order = np.argsort(-totals, axis=1, kind="stable")
+    ranked = np.take_along_axis(word_errors(lists), order, axis=1)
+    rank = 1 + ranked.argmin(axis=1)
+    return (
+        f"first in {np.mean(rank == 1):.1%}, mean {rank.mean():.2f}, mean reciprocal "
+        f"{np.mean(1 / rank):.3f}; sentences with an error {np.mean(ranked[:, 0] > 0):.1%}"
+    )
 
 
 def distance(words: Sequence[str], reference: Sequence[str]) -> int:
@@ -354,37 +331,29 @@ WORD = re.compile(r"[^\W\d_][\w'-]*")
 class Channel:
     """Makes lattices from sentences; with a vocabulary, only its words occur."""
 
-    def __init__(
-        self,
-        homophones: Homophones,
-        spelling: bool = False,
-        vocabulary: Container[str] | None = None,
-    ):
-        self.homophones = homophones
-        self.spelling = spelling
-        self.vocabulary = homophones if vocabulary is None else vocabulary
+    def __init__(self, homophones: Homophones, spelling=False, vocabulary=None):
+        self.homophones, self.spelling = homophones, spelling
+        self.vocabulary: Container[str] = homophones if vocabulary is None else vocabulary
 
     def lattice(self, name: str, words: Sequence[str]) -> Lattice:
         """Return the lattice of all words that may have been heard; odd nodes are inside a word."""
-        arcs = []
+        arcs, known = [], self.vocabulary
         for place, word in enumerate(words):
             start, middle, end = 2 * place, 2 * place + 1, 2 * place + 2
-            arcs.append(self._arc(start, end, word))
-            for other, cost in self._heard(word).items():
-                arcs.append(self._arc(start, end, other, cost))
+            arcs += [(start, end, other, cost) for other, cost in self._heard(word).items()]
             for elided, other in self.homophones.parted(word):
-                if elided in self.vocabulary and other in self.vocabulary:
-                    arcs += [self._arc(start, middle, elided), self._arc(middle, end, other)]
-            for other in self.homophones.joined(word, *words[place + 1 : place + 2] or [""]):
-                if other in self.vocabulary:
-                    arcs.append(self._arc(start, end + 2, other))
-        return Lattice(name, tuple(dict.fromkeys(arcs)), {2 * len(words): 0.0})
+                if elided in known and other in known:
+                    arcs += [(start, middle, elided, 0.0), (middle, end, other, 0.0)]
+            joined = self.homophones.joined(word, *words[place + 1 : place + 2] or [""])
+            arcs += [(start, end + 2, other, 0.0) for other in joined if other in known]
+        return Lattice(name, tuple(dict.fromkeys(starmap(self._arc, arcs))), {2 * len(words): 0.0})
 
     def _heard(self, word: str) -> dict[str, float]:
-        """Return the words that a word may become, and their costs."""
+        """Return the words that a word may become, itself first, and their costs."""
         typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
         heard = typed | dict.fromkeys(self.homophones.sounding_like(word), 0.0)
-        return {other: cost for other, cost in heard.items() if other in self.vocabulary}
+        heard = {other: cost for other, cost in heard.items() if other in self.vocabulary}
+        return {word: 0.0} | heard
 
     def typed(self, word: str) -> Iterator[str]:
         """Yield the words at one edit from a word: a letter added, dropped, replaced or swapped."""
@@ -398,7 +367,7 @@ class Channel:
                 edits.append(left + right[:1] + letter + right[1:])
             yield from (other for other in edits if other in self.homophones and other != word)
 
-    def _arc(self, start: int, end: int, word: str, cost: float = 0.0) -> Arc:
+    def _arc(self, start: int, end: int, word: str, cost: float) -> Arc:
         frequency = max(self.homophones.count(word), UNSEEN) / MILLION
         return Arc(start, end, word, math.log(frequency) - cost)
 
@@ -421,13 +390,19 @@ def _kaldi_lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
     arcs, ends = [], {}
     (number, name), *rest = block
     try:
-        _expect(name, 1, 1, "the ID of a lattice")
-        for line, fields in rest:
-            number = line
+        if len(name) > 1:
+            raise AccordError(f"expected the ID of a lattice, found {' '.join(name)!r}")
+        for number, fields in rest:  # noqa: B007  # errors name it
             if len(fields) < 3:
                 ends[_node(fields[0])] = -_cost(fields[1:])
-            else:
-                arcs.append(_kaldi_arc(*_expect(fields, 3, 4, "START END WORD COSTS")))
+                continue
+            if len(fields) > 4:
+                raise AccordError(f"expected START END WORD COSTS, found {' '.join(fields)!r}")
+            start, end = map(_node, fields[:2])
+            if start >= end:
+                raise AccordError(f"expected an arc to a later node, found {start} to {end}")
+            word = "" if fields[2] == SILENT else fields[2]
+            arcs.append(Arc(start, end, word, -_cost(fields[3:])))
         lattice = Lattice(*name, tuple(arcs), ends)
         lattice.nbest(1)  # or an error: there must be a path
     except ValueError as error:
@@ -442,19 +417,6 @@ def kaldi_text_of(lattice: Lattice) -> str:
     return "\n".join([lattice.id, *arcs, *ends, "", ""])
 
 
-def _kaldi_arc(start: str, end: str, word: str, *cost: str) -> Arc:
-    arc = Arc(_node(start), _node(end), "" if word == SILENT else word, -_cost(cost))
-    if arc.start >= arc.end:
-        raise AccordError(f"expected an arc to a later node, found {start} to {end}")
-    return arc
-
-
-def _expect(fields: Sequence[str], least: int, most: int, what: str) -> Sequence[str]:
-    if not least <= len(fields) <= most:
-        raise AccordError(f"expected {what}, found {' '.join(fields)!r}")
-    return fields
-
-
 def _node(text: str) -> int:
     if not text.isdecimal():
         raise AccordError(f"expected the number of a node, found {text!r}")
@@ -463,11 +425,7 @@ def _node(text: str) -> int:
 
 def _cost(fields: Sequence[str]) -> float:
     """Return the sum of graph and acoustic cost; the alignment behind them is not read."""
-    parts = fields[0].split(",")[:2] if fields else []
-    try:
-        total = sum(float(part) for part in parts if part)
-    except ValueError:
-        total = math.nan
+    total = _plain_sum(part for part in (fields[0].split(",")[:2] if fields else []) if part)
     if not math.isfinite(total):
         raise AccordError(f"expected finite costs GRAPH,ACOUSTIC, found {fields[0]!r}")
     return total
@@ -486,7 +444,8 @@ def read_lists(path: Path) -> list[NBest]:
     if not is_lattice_file(path):
         return read_nbest(path)
     texts = _references_of(path)
-    references = dict(map(_id_and_words, lines(texts))) if texts.is_file() else {}
+    said = (line.strip().partition(" ") for line in (lines(texts) if texts.is_file() else ()))
+    references = {name: words for name, _, words in said}
     return [lattice.nbest(SIZE, references.get(lattice.id)) for lattice in read_lattices(path)]
 
 
@@ -498,12 +457,10 @@ def read_lattices(path: Path) -> list[Lattice]:
 def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
     """Write lattices, and the references to a file beside them."""
     text_of = slf_text_of if kind(path) == HTK else kaldi_text_of
-    with ExitStack() as open_files:
+    with ExitStack() as stack:
         file, texts = (
-            open_files.enter_context(TextIOWrapper(open_bytes(target, "wb"), "utf-8", newline="\n"))
-            for target in [
-                open_files.enter_context(whole(place)) for place in (path, _references_of(path))
-            ]
+            stack.enter_context(TextIOWrapper(open_bytes(target, "wb"), "utf-8", newline="\n"))
+            for target in [stack.enter_context(whole(to)) for to in (path, _references_of(path))]
         )
         for lattice, reference in lattices:
             file.write(text_of(lattice))
@@ -513,11 +470,6 @@ def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
 def _references_of(path: Path) -> Path:
     plain = path.with_suffix("") if path.suffix in OPENERS else path
     return plain.with_suffix(".txt")
-
-
-def _id_and_words(line: str) -> tuple[str, str]:
-    name, _, words = line.strip().partition(" ")
-    return name, words
 
 
 NULL = "!NULL"
@@ -534,7 +486,10 @@ TO_ESCAPE = re.compile(r"^[\"']|[\\\s\x00-\x1f\x7f]", re.ASCII)
 
 
 def fields_of(line: str) -> dict[str, str]:
-    """Return the values of a line by their short names; it ends where a `#` begins a comment."""
+    """Return the values of a line by their short names, without quotes and escapes.
+
+    The line ends where a `#` begins a comment.
+    """
     values: dict[str, str] = {}
     at = 0
     while at < len(line) and line[at] != "#":
@@ -544,21 +499,18 @@ def fields_of(line: str) -> dict[str, str]:
         name = SHORT.get(field[1], field[1])
         if name in values:
             raise AccordError(f"expected {name}= once in a line")
-        values[name] = _plain(field[2])
+        inside = field[2][1:-1] if field[2][0] in "\"'" else field[2]
+        try:
+            plain = ESCAPE.sub(_meant, inside.encode()).decode()
+        except ValueError:
+            raise AccordError(f"expected bytes of UTF-8, found {field[2][:40]!r}") from None
+        values[name] = " ".join(plain.split())
         at = field.end()
     return values
 
 
-def escaped(value: str) -> str:
-    """As it stands in a field."""
-    return TO_ESCAPE.sub(lambda character: f"\\{ord(character[0]):03o}", value)
-
-
 def number_of(name: str, value: str) -> float:
-    try:
-        number = math.nan if "_" in value else float(value)
-    except ValueError:
-        number = math.nan
+    number = math.nan if "_" in value else _plain_sum([value])
     if not math.isfinite(number):
         raise AccordError(f"expected a finite number, found {name}={value[:40]}")
     return number
@@ -571,18 +523,13 @@ def whole_number_of(name: str, fields: dict[str, str]) -> int:
     return int(value)
 
 
-def _plain(value: str) -> str:
-    """Without quotes and escapes, and with single blanks."""
-    inside = value[1:-1] if value[0] in "\"'" else value
-    try:
-        plain = ESCAPE.sub(_meant, inside.encode()).decode()
-    except ValueError:
-        raise AccordError(f"expected bytes of UTF-8, found {value[:40]!r}") from None
-    return " ".join(plain.split())
-
-
 def _meant(escape: re.Match[bytes]) -> bytes:
     return bytes([int(escape[1], 8)]) if len(escape[1]) == 3 else escape[1]
+
+
+def escaped(value: str) -> str:
+    """Return a value as it stands in a field."""
+    return TO_ESCAPE.sub(lambda character: f"\\{ord(character[0]):03o}", value)
 
 
 SCALES = {"a": "acscale", "l": "lmscale", "n": "ngscale", "r": "prscale"}
@@ -625,8 +572,7 @@ def _slf_lattice(path: Path, place: int, block: list[tuple[int, str]]) -> Lattic
     read, number = _Read(), block[0][0]
     name = path.name.partition(".")[0] + f"-{place}" * (place > 1)
     try:
-        for at, line in block:
-            number = at
+        for number, line in block:  # noqa: B007  # errors name it
             read.line(fields_of(line))
         lattice = read.lattice(name)
         lattice.nbest(1)  # or an error: there must be a path
@@ -635,43 +581,38 @@ def _slf_lattice(path: Path, place: int, block: list[tuple[int, str]]) -> Lattic
     return lattice
 
 
-@dataclass(frozen=True)
-class _Label:
+class _Label(NamedTuple):
     """The label of a node or a link: a word, "" if it is silent, and scores in nats."""
 
-    word: str | None = None  # not said here
-    scores: dict[str, float] = field(default_factory=dict)
+    word: str | None = None  # None: it does not say
+    scores: Mapping[str, float] = MappingProxyType({})
 
 
-@dataclass
 class _Read:
     """A lattice as far as it was read."""
 
-    header: dict[str, str] = field(default_factory=dict)
-    nodes: dict[int, _Label] = field(default_factory=dict)
-    links: dict[int, tuple[int, int, _Label]] = field(default_factory=dict)
+    def __init__(self):
+        self.header: dict[str, str] = {}
+        self.nodes: dict[int, _Label] = {}
+        self.links: dict[int, tuple[int, int, _Label]] = {}
 
     def line(self, fields: dict[str, str]) -> None:
         first = next(iter(fields))
+        if first != "J" and (part := fields.get("L" if first == "I" else "S")) is not None:
+            name = "L" if first == "I" else "SUBLAT"
+            raise AccordError(f"expected no sub-lattice, found {name}={part}")
         if first == "I":
-            if "L" in fields:
-                raise AccordError(f"expected no sub-lattice, found L={fields['L']}")
             self.nodes[self._new(fields, "I", "N", self.nodes)] = self._label(fields)
         elif first == "J":
             number = self._new(fields, "J", "L", self.links)
             start, end = (self._below(fields, name, "N") for name in "SE")
             self.links[number] = start, end, self._label(fields)
         else:
-            self._read_header(fields)
-
-    def _read_header(self, fields: dict[str, str]) -> None:
-        if "S" in fields:
-            raise AccordError(f"expected no sub-lattice, found SUBLAT={fields['S']}")
-        if fields.get("dir", "f") != "f":
-            raise AccordError(f"expected dir=f, found dir={fields['dir']}")
-        for name in {"base", "wdpenalty", *SCALES.values()} & fields.keys():
-            number_of(name, fields[name])
-        self.header |= fields
+            if fields.get("dir", "f") != "f":
+                raise AccordError(f"expected dir=f, found dir={fields['dir']}")
+            for name in {"base", "wdpenalty", *SCALES.values()} & fields.keys():
+                number_of(name, fields[name])
+            self.header |= fields
 
     def _new(self, fields: dict[str, str], name: str, size: str, known: Container[int]) -> int:
         number = self._below(fields, name, size)
@@ -689,14 +630,14 @@ class _Read:
         return float(self.header.get(name, default))
 
     def _label(self, fields: dict[str, str]) -> _Label:
-        if fields.get("W") == "":
+        word = fields.get("W")
+        if word == "":
             raise AccordError("expected a word, found blanks alone")
         scores = {
             name: self._setting(scale) * self._nats(name, fields[name])
             for name, scale in SCALES.items()
             if name in fields
         }
-        word = fields.get("W")
         return _Label("" if word in HTK_SILENT else word, scores)
 
     def _nats(self, name: str, text: str) -> float:
@@ -713,31 +654,34 @@ class _Read:
         """Return the whole, its nodes numbered in the order in which paths meet them."""
         links = [self.links[number] for number in sorted(self.links)]
         nodes = {node for link in links for node in link[:2]}
-        self._check_size("L", "links", len(links))
-        self._check_size("N", "nodes with links", len(nodes))
-        if self.nodes:
-            self._check_size("N", "lines of nodes", len(self.nodes))
+        sizes = [("L", "links", links), ("N", "nodes with links", nodes)]
+        for size, what, read in [*sizes, *[("N", "lines of nodes", self.nodes)] * bool(self.nodes)]:
+            if len(read) != whole_number_of(size, self.header):
+                raise AccordError(f"expected {size}={self.header[size]} {what}, found {len(read)}")
         first = _only(nodes - {end for _, end, _ in links}, "leads to")
         last = _only(nodes - {start for start, _, _ in links}, "leaves")
         if self.nodes.get(first, _Label()).word:
             links.append((-1, first, _Label()))
-        place = _order(links)
-        arcs = tuple(
-            Arc(place[start], place[end], *self._said_at(end, label)) for start, end, label in links
-        )
-        return Lattice(self.header.get("U") or name, arcs, {place[last]: 0.0})
+        predecessors = defaultdict(set)
+        for start, end, _ in links:
+            predecessors[end].add(start)
+        try:
+            order = [*TopologicalSorter(predecessors).static_order()]
+        except CycleError:
+            raise AccordError("expected links that lead on, found a loop") from None
+        place = {node: number for number, node in enumerate(order)}
+        arcs = [
+            Arc(place[start], place[end], *self._said(end, label)) for start, end, label in links
+        ]
+        return Lattice(self.header.get("U") or name, tuple(arcs), {place[last]: 0.0})
 
-    def _check_size(self, size: str, what: str, count: int) -> None:
-        if count != whole_number_of(size, self.header):
-            raise AccordError(f"expected {size}={self.header[size]} {what}, found {count}")
-
-    def _said_at(self, end: int, label: _Label) -> tuple[str, float]:
+    def _said(self, end: int, label: _Label) -> tuple[str, float]:
         """Return the word and score of a link; its last node may complete them."""
         node = self.nodes.get(end, _Label())
         if node.word and label.word not in (None, node.word):
             raise AccordError(f"expected the word of node {end}, {node.word}, found {label.word}")
         word = node.word or label.word or ""
-        score = sum((node.scores | label.scores).values())
+        score = sum(({**node.scores, **label.scores}).values())
         score += self._setting("wdpenalty", 0.0) if word else 0.0
         if not math.isfinite(score):
             raise AccordError(f"expected finite scores, found {score} with {word or 'no word'}")
@@ -748,17 +692,6 @@ def _only(nodes: set[int], what: str) -> int:
     if len(nodes) != 1:
         raise AccordError(f"expected one node that no link {what}, found {len(nodes)}")
     return nodes.pop()
-
-
-def _order(links: list[tuple[int, int, _Label]]) -> dict[int, int]:
-    predecessors = defaultdict(set)
-    for start, end, _ in links:
-        predecessors[end].add(start)
-    try:
-        order = TopologicalSorter(predecessors).static_order()
-        return {node: place for place, node in enumerate(order)}
-    except CycleError:
-        raise AccordError("expected links that lead on, found a loop") from None
 
 
 def slf_text_of(lattice: Lattice) -> str:
@@ -773,17 +706,15 @@ def slf_text_of(lattice: Lattice) -> str:
         if arc.word:
             links.append(f"S={len(words)} E={end}")
             end = len(words)
-            words.append(_slf_word(arc.word))
+            if arc.word in HTK_SILENT:
+                raise AccordError(
+                    f"'{arc.word}' is no word in HTK's lattices: expected no such word"
+                )
+            words.append(escaped(arc.word))
         links.append(f"S={start} E={end} a={arc.score}")
     header = ["VERSION=1.0", f"UTTERANCE={escaped(lattice.id)}", f"N={len(words)} L={len(links)}"]
     nodes = (f"I={n} W={word}" for n, word in enumerate(words))
     return "\n".join([*header, *nodes, *(f"J={n} {link}" for n, link in enumerate(links)), ""])
-
-
-def _slf_word(word: str) -> str:
-    if word in HTK_SILENT:
-        raise AccordError(f"'{word}' is no word in HTK's lattices: expected no such word")
-    return escaped(word)
 
 
 def _on_paths(arcs: list[Arc], last: int) -> list[Arc]:
@@ -796,3 +727,77 @@ def _on_paths(arcs: list[Arc], last: int) -> list[Arc]:
         if arc.end in leading:
             leading.add(arc.start)
     return [arc for arc in arcs if arc.start in reached and arc.end in leading]
+
+
+@command
+def rescore(
+    nbest: Path,
+    tune: Path | None = None,
+    run: Path | None = None,
+    model: str | None = None,
+    backward: Path | None = None,
+    model_weight: float = 1.0,
+    word_weight: float = 0.0,
+    make: str | None = None,
+    split: str | None = None,
+    limit: Annotated[int | None, AtLeast1] = None,
+    size: Annotated[int, AtLeast1] = 100,
+    spelling: bool = False,
+    known: bool = False,
+) -> None:
+    """Rescore n-best lists or lattices with a model and print the best hypothesis of each.
+
+    Args:
+        nbest (NBEST): File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines;
+            or of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.
+        tune (DEV): File of n-best lists or lattices with references, to tune the weights on.
+        run (FOLDER|ID|FILE): Folder of a run or of an exported model, hf:OWNER/NAME on the Hugging
+            Face hub, or a file .arpa or .arpa.gz; by default the bundled model.
+        model_weight: Weight of the model's log p, if none is tuned.
+        word_weight: Score that each word adds, if nothing is tuned.
+        make (CORPUS): Write NBEST instead: lists or lattices of homophones of the sentences of a
+            corpus, a name or a path, of all of them unless --split or --limit is given.
+        size: With --make, number of hypotheses in each list.
+        spelling: With --make, confuse words that are one letter apart.
+        known: With --make, hear the words of --run alone, of a closed vocabulary.
+    """
+    if make:
+        vocabulary = load_model(run, model).vocabulary.known if known else None
+        _make(nbest, make, Channel(Homophones.bundled(), spelling, vocabulary), split, limit, size)
+        return
+    lists, development = read_lists(nbest), read_lists(tune) if tune else []
+    scorer, other = load_model(run, model), load_backward(backward)
+    weights = Weights(model_weight, word_weight)
+    if tune:
+        weights = tuned(development, Terms.scored(development, scorer, other))
+        say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
+    terms = Terms.scored(lists, scorer, other)
+    if terms.unknown:
+        say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
+    chosen = weights.best(terms)
+    for hypotheses, at in zip(lists, chosen, strict=True):
+        echo(f"{hypotheses.id} ||| {hypotheses.texts[at]}")
+    if all(hypotheses.reference for hypotheses in lists):
+        first, reranked = (error_rate(lists, at) for at in (Weights(0, 0).best(terms), chosen))
+        least = error_rate(lists)
+        say(f"word error rate: {first:.2%} before, {reranked:.2%} after, {least:.2%} at the least")
+        for name, weighting in (("before", Weights(0, 0)), ("after", weights)):
+            ranks = ranks_of_the_best(lists, weighting.totals(terms))
+            say(f"rank of the best hypothesis {name}: {ranks}")
+
+
+def _make(
+    to: Path, corpus: str, channel: Channel, split: str | None, limit: int | None, size: int
+) -> None:
+    """Write what a recogniser may have heard of each sentence of a corpus."""
+    make_room(to)
+    sentences = [
+        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
+        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
+    ]
+    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in sentences)
+    if is_lattice_file(to):
+        write_lattices(to, heard)
+    else:
+        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
+    echo(f"{counted(len(sentences), 'sentence')}: {to}")

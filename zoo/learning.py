@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from accord.models.common.checks import expect
 from accord.models.common.registry import about
 from accord.models.common.schema import Range
 from accord.models.common.weights import load_weights, parameters_of
-from accord.models.data import Batch, Sentences, State, batches, detached
+from accord.models.data import Sentences, State, batches, detached
 from accord.models.encoder import Encoder, Recurrent, RecurrentLayer
 from accord.models.gpu.executor import on_device
 from accord.models.inference.torch_model import TorchModel
@@ -140,43 +141,30 @@ def evolve(
     which most are small and some very large.
     """
     generator = torch.Generator().manual_seed(seed)
-    solving, judging = _halves(train, np.random.default_rng(seed))
-    alive = [(_fitness(model, solving, judging), _genome(model))]
+    # Whole sentences are drawn twice, none in both.
+    order = np.random.default_rng(seed).permutation(len(train.lengths))
+    enough = np.searchsorted(np.cumsum(train.lengths[order]), MOST_WORDS) + 1
+    drawn = order[: max(2, enough)]
+    is_drawn = np.zeros((2, len(order)), bool)
+    is_drawn[np.arange(len(drawn)) % 2, drawn] = True
+    solving, judging = map(train.chosen, is_drawn)
+    first = {name: w.detach().clone() for name, w in model.encoder.named_parameters()}
+    alive = [(_fitness(model, solving, judging), first)]
     for generation in range(generations):
         step = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (generation / max(1, generations - 1))
         children = [_child(alive, step, generator) for _ in range(CHILDREN)]
         for child in children:
-            _put(model, child)
+            model.encoder.load_state_dict(child, strict=False)
             alive.append((_fitness(model, solving, judging), child))
         alive = sorted(alive, key=lambda pair: pair[0])[:PARENTS]
         say(f"  generation {generation + 1}: {alive[0][0]:.3f} nats on sentences held out")
-    _put(model, alive[0][1])
+    model.encoder.load_state_dict(alive[0][1], strict=False)
     least_squares(model, train, valid, seed, say)
-
-
-def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences, Sentences]:
-    """Draw whole sentences twice, none in both."""
-    order = generator.permutation(len(train.lengths))
-    enough = np.searchsorted(np.cumsum(train.lengths[order]), MOST_WORDS) + 1
-    is_drawn = np.zeros((2, len(order)), bool)
-    for number, chosen in enumerate(order[: max(2, enough)]):
-        is_drawn[number % 2, chosen] = True
-    return train.chosen(is_drawn[0]), train.chosen(is_drawn[1])
 
 
 def _fitness(model: LanguageModel, solving: Sentences, judging: Sentences) -> float:
     solve(model, moments(model, solving))
     return -float(TorchModel(model).score(judging).mean())
-
-
-def _genome(model: LanguageModel) -> Genome:
-    return {name: weight.detach().clone() for name, weight in model.encoder.named_parameters()}
-
-
-@torch.no_grad()
-def _put(model: LanguageModel, genome: Genome) -> None:
-    for name, weight in model.encoder.named_parameters():
-        weight.copy_(genome[name])
 
 
 def _child(alive: list[tuple[float, Genome]], step: float, generator: torch.Generator) -> Genome:
@@ -194,23 +182,22 @@ def _child(alive: list[tuple[float, Genome]], step: float, generator: torch.Gene
 
 def check_growth(recipe: Recipe) -> None:
     """Check that a hidden layer can be widened, and that no other phase trains the weights."""
-    times = recipe.phases["growth"]["times"]
+    times, where = recipe.phases["growth"]["times"], "phases.growth"
     alone = recipe.pretraining == "none"
-    expect("phases.growth", alone, "no pretraining beside it", recipe.pretraining)
-    expect("phases.growth", recipe.start is None, "no model to start from", recipe.start)
+    expect(where, alone, "no pretraining beside it", recipe.pretraining)
+    expect(where, recipe.start is None, "no model to start from", recipe.start)
     is_hidden = recipe.layers > 1 or not recipe.tied
-    expect("phases.growth", is_hidden, "a hidden layer to widen (layers, tied)", recipe.layers)
-    expect("phases.growth", recipe.hidden % times == 0, "a divisor of hidden as times", times)
+    expect(where, is_hidden, "a hidden layer to widen (layers, tied)", recipe.layers)
+    expect(where, recipe.hidden % times == 0, "a divisor of hidden as times", times)
+
+
+Times = Annotated[int, Range(ge=2), "narrower the hidden layers are at first"]
+Epochs = Annotated[int, Range(ge=1), "over the text, at most"]
 
 
 @about(check="accord.zoo.learning:check_growth")
 def grow(
-    model: LanguageModel,
-    training: Training,
-    out: Path,
-    *,
-    times: Annotated[int, Range(ge=2), "narrower the hidden layers are at first"] = 2,
-    epochs: Annotated[int, Range(ge=1), "over the text, at most"] = 4,
+    model: LanguageModel, training: Training, out: Path, *, times: Times = 2, epochs: Epochs = 4
 ) -> None:
     """Train a narrower model first, and start the wide one from its weights."""
     recipe = training.recipe.unfitted()
@@ -284,10 +271,8 @@ class RatePerWeight(Optimizer):
     of the recipe, which schedules may lower, and r begins at 1.
     """
 
-    def __init__(
-        self, weights: Iterable[nn.Parameter], lr: float, weight_decay: float, q: float, kept: float
-    ):
-        super().__init__(weights, {"lr": lr, "weight_decay": weight_decay, "q": q, "kept": kept})
+    def __init__(self, weights: Iterable[nn.Parameter], **settings: float):
+        super().__init__(weights, settings)
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]  # no closure is ever given
@@ -319,7 +304,8 @@ def alap(
     kept: Annotated[float, Range(ge=0, lt=1), "how much of the mean square is kept"] = 0.9,
 ) -> Optimizer:
     """Learning rates of single weights, which grow while the gradient keeps its sign (ALAP)."""
-    return RatePerWeight([*model.parameters(), *further], lr, weight_decay, q, kept)
+    settings = {"lr": lr, "weight_decay": weight_decay, "q": q, "kept": kept}
+    return RatePerWeight([*model.parameters(), *further], **settings)
 
 
 class KalmanFilter:
@@ -335,11 +321,10 @@ class KalmanFilter:
 
     def __init__(self, weights: Sequence[nn.Parameter], start: float, noise: float, drift: float):
         self.weights, self.noise, self.drift = weights, noise, drift
-        self.covariance = [
-            start
-            * torch.eye(_nodes(weight).shape[1], device=weight.device).repeat(len(weight), 1, 1)
-            for weight in weights
-        ]
+        self.covariance = []
+        for weight in weights:
+            identity = torch.eye(_nodes(weight).shape[1], device=weight.device)
+            self.covariance.append(start * identity.repeat(len(weight), 1, 1))
 
     @torch.no_grad()
     def update(self, derivatives: Sequence[Tensor], innovation: float) -> None:
@@ -347,9 +332,8 @@ class KalmanFilter:
         rows = [_nodes(gain) for gain in derivatives]
         both = list(zip(self.covariance, rows, strict=True))
         ahead = [torch.einsum("nij,nj->ni", p, h) for p, h in both]
-        variance = self.noise + sum(
-            float((h * gain).sum()) for h, gain in zip(rows, ahead, strict=True)
-        )
+        of_state = zip(rows, ahead, strict=True)
+        variance = self.noise + sum(float((h * gain).sum()) for h, gain in of_state)
         for weight, p, gain in zip(self.weights, self.covariance, ahead, strict=True):
             weight.add_((gain * (innovation / variance)).view_as(weight))
             p.baddbmm_(gain.unsqueeze(2), gain.unsqueeze(1), alpha=-1 / variance)
@@ -359,6 +343,19 @@ class KalmanFilter:
 def _nodes(weight: Tensor) -> Tensor:
     """Return a row for each node: those of a matrix, or the single numbers of a vector."""
     return weight.unsqueeze(1) if weight.ndim == 1 else weight.flatten(1)
+
+
+def windows(model: LanguageModel, text: Sentences, seed: int, epoch: int) -> Iterator[Seen]:
+    """Read the windows of a text in random order, once."""
+    contexts, state = model.contexts(text, training=True), None
+    for batch in batches(text, model.recipe, np.random.default_rng([seed, epoch])):
+        window = on_device(prepare_batch(batch, contexts), next(model.parameters()).device)
+        if state is None or not batch.continues:
+            state = model.encoder.initial_state(window.words.shape[1])
+        read = window.words, window.targets, state, window.context, window.real, window.extra
+        seen = model.loss(*read)
+        state = detached(seen.state)
+        yield seen
 
 
 def kalman(
@@ -380,26 +377,18 @@ def kalman(
     recipe, began = model.recipe, time.monotonic()
     most = math.inf if recipe.seconds is None else recipe.seconds
     weights = [weight for weight in model.parameters() if weight.requires_grad]
-    device = weights[0].device
     state_of = KalmanFilter(weights, start, noise, drift)
-    contexts, best, since, lowest = model.contexts(train, training=True), None, 0, math.inf
+    best, since, lowest = None, 0, math.inf
     for epoch in range(1, recipe.epochs + 1):
-        state, total, count = None, 0.0, 0
-        for batch in batches(train, recipe, np.random.default_rng([seed, epoch])):
-            window = on_device(prepare_batch(batch, contexts), device)
-            if state is None or not batch.continues:
-                state = model.encoder.initial_state(window.words.shape[1])
-            seen = model.loss(
-                window.words, window.targets, state, window.context, window.real, window.extra
-            )
+        total, words = 0.0, 0
+        for seen in windows(model, train, seed, epoch):
             y = (2 * seen.nats).sqrt()
             derivatives = torch.autograd.grad(y, weights, allow_unused=True, materialize_grads=True)
             state_of.update(derivatives, -float(y.detach()))
-            state = detached(seen.state)
-            total += float(seen.nats.detach()) * len(window.targets)
-            count += len(window.targets)
+            total += float(seen.nats.detach()) * len(seen.states)
+            words += len(seen.states)
         nats = -float(TorchModel(model).score(valid).mean())
-        say(f"  epoch {epoch}: train {total / count:.3f}, valid {nats:.3f} nats")
+        say(f"  epoch {epoch}: train {total / words:.3f}, valid {nats:.3f} nats")
         since += 1
         if nats < lowest:
             lowest, best, since = nats, parameters_of(model), 0
@@ -486,14 +475,14 @@ def cascade(
             weight.zero_()
     fixed = {id(weight) for weight in of_units}
     others = [w for w in model.parameters() if w.requires_grad and id(w) not in fixed]
-    reader = _WindowReader(model, train, seed)
+    reader = chain.from_iterable(windows(model, train, seed, epoch) for epoch in count(1))
     generator = torch.Generator().manual_seed(seed)
     best, lowest = parameters_of(model), math.inf
     for number in range(len(encoder.back) + 1):
         optimiser = ADAMW(others, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
         for _ in range(steps):
             optimiser.zero_grad()
-            reader.next().nats.backward()
+            next(reader).nats.backward()
             nn.utils.clip_grad_norm_(others, recipe.max_grad_norm)
             optimiser.step()
         nats = -float(TorchModel(model).score(valid).mean())
@@ -503,46 +492,13 @@ def cascade(
         if number == len(encoder.back) or time.monotonic() - began >= most:
             break
         _add_unit(encoder, number, reader, candidates, steps, recipe.learning_rate, generator)
-    reader.hook.remove()
     load_weights(model, best)
-
-
-class _WindowReader:
-    """The windows of a text without end, in random order; what the encoder read is kept."""
-
-    def __init__(self, model: LanguageModel, text: Sentences, seed: int):
-        self.model, self.text, self.seed, self.epoch = model, text, seed, 0
-        self.contexts = model.contexts(text, training=True)
-        self.batches: Iterator[Batch] = iter(())
-        self.state: State | None = None
-        self.read, self.before = torch.empty(0), torch.empty(0)
-        self.hook = model.encoder.register_forward_hook(self._keep)
-
-    def _keep(self, encoder: nn.Module, arguments: Any, made: Any) -> None:
-        self.read, self.before = arguments[0].detach(), arguments[1][0][0].detach()
-
-    def next(self) -> Seen:
-        """Read the next window."""
-        batch = next(self.batches, None)
-        if batch is None:
-            self.epoch += 1
-            draws = np.random.default_rng([self.seed, self.epoch])
-            self.batches = iter(batches(self.text, self.model.recipe, draws))
-            batch = next(self.batches)
-        window = on_device(prepare_batch(batch, self.contexts), self.model.embedding.weight.device)
-        if self.state is None or not batch.continues:
-            self.state = self.model.encoder.initial_state(window.words.shape[1])
-        seen = self.model.loss(
-            window.words, window.targets, self.state, window.context, window.real, window.extra
-        )
-        self.state = detached(seen.state)
-        return seen
 
 
 def _add_unit(
     encoder: CascadeUnits,
     number: int,
-    reader: _WindowReader,
+    reader: Iterator[Seen],
     candidates: int,
     steps: int,
     rate: float,
@@ -554,13 +510,15 @@ def _add_unit(
     drawn = torch.randn(size, candidates, generator=generator) * size**-0.5
     weight = nn.Parameter(drawn.to(device))
     optimiser = ADAMW([weight], lr=rate, weight_decay=0.0)
-    total = torch.zeros(candidates, device=device)
+    total, calls = torch.zeros(candidates, device=device), []
+    hook = encoder.register_forward_hook(lambda encoder, read, made: calls.append(read))
     for _ in range(steps):
-        seen = reader.next()
+        seen = next(reader)
         (errors,) = torch.autograd.grad(seen.nats, seen.h)
+        read, ((before,),) = calls.pop()
         with torch.no_grad():
-            units = encoder.units(reader.read, reader.before)[..., :number]
-        heard = torch.cat([reader.read, units], dim=-1) @ weight[: inputs + number] + weight[-1]
+            read, units = read.detach(), encoder.units(read, before)[..., :number]
+        heard = torch.cat([read, units], dim=-1) @ weight[: inputs + number] + weight[-1]
         start = heard.new_zeros(heard.shape[1:])
         values = recurrent_unit(heard, weight[-2].tanh(), start).flatten(0, 1)
         scores = correlation(values, errors.flatten(0, 1)) / errors.norm()
@@ -568,6 +526,7 @@ def _add_unit(
         (-scores.sum()).backward()
         optimiser.step()
         total = 0.9 * total + scores.detach()
+    hook.remove()
     chosen = weight.detach()[:, int(total.argmax())]
     with torch.no_grad():
         encoder.read.weight[number] = chosen[:inputs]
@@ -575,15 +534,11 @@ def _add_unit(
         encoder.back[number], encoder.read.bias[number] = chosen[-2].tanh(), chosen[-1]
 
 
+Power = Annotated[float, Range(ge=0), "of a sentence's nats per word, by which it is read"]
+
+
 def boost(
-    model: LanguageModel,
-    training: Training,
-    out: Path,
-    *,
-    power: Annotated[
-        float, Range(ge=0), "of a sentence's nats per word, by which it is read"
-    ] = 1.0,
-    epochs: Annotated[int, Range(ge=1), "over the text, at most"] = 4,
+    model: LanguageModel, training: Training, out: Path, *, power: Power = 1.0, epochs: Epochs = 4
 ) -> Sentences:
     """Train a network first, and let the next one read more often what the first finds hard.
 

@@ -1,7 +1,7 @@
 """Models that follow a text: unigram cache, nearest neighbours (kNN-LM), dynamic evaluation."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,7 +110,9 @@ class Neighbours:
 @torch.inference_mode()
 def _states(network: LanguageModel, text: Sentences) -> Tensor:
     """Return the states before all words, in their order: (N × H)."""
-    h: Tensor | None = None
+    if not len(text.ids):
+        raise AccordError("neighbours: expected a text with words, got none")
+    h = None
     for read in TorchModel(network).states(text):
         if h is None:
             most = MOST_NUMBERS // read.h.shape[1]
@@ -121,8 +123,6 @@ def _states(network: LanguageModel, text: Sentences) -> Tensor:
                 )
             h = read.h.new_empty(len(text.ids), read.h.shape[1])
         h[read.positions] = read.h
-    if h is None:
-        raise AccordError("neighbours: expected a text with words, got none")
     return h
 
 
@@ -151,9 +151,7 @@ class Dynamic:
         contexts = self.network.contexts(sentences)
         firsts = {*sentences.texts()[0].tolist()}
         log_p, state = np.zeros((len(sentences.ids), 1 + len(others))), None
-        for start, length in zip(
-            sentences.starts.tolist(), sentences.lengths.tolist(), strict=True
-        ):
+        for start, length in zip(sentences.starts, sentences.lengths, strict=True):
             here = slice(start, start + length)
             if state is None or start in firsts:
                 state = self.network.encoder.initial_state(1)
@@ -170,9 +168,8 @@ class Dynamic:
         context = torch.from_numpy(contexts).to(device)
         with torch.enable_grad():
             seen = self.network.loss(words, targets, state, context)
-            gradients = torch.autograd.grad(
-                seen.nats, self.weights, allow_unused=True, materialize_grads=True
-            )
+            settings = {"allow_unused": True, "materialize_grads": True}
+            gradients = torch.autograd.grad(seen.nats, self.weights, **settings)
         with torch.no_grad():
             columns = torch.from_numpy(with_others(ids, others)).to(device)
             log_p = self.network.output.log_prob_of(seen.states, columns, context).double().cpu()
@@ -197,11 +194,12 @@ TEMPERATURES = (0.05, 0.1, 0.2, 0.4, 0.8)
 def of_cache(model: Scored) -> Candidates:
     """Caches of recent words, with several half-lives."""
     texts = {split: model.distinguished(split) for split in model.splits}
-
-    def scores_of(half_life: int) -> Callable[[str], np.ndarray]:
-        return lambda split: Cache(model.words, half_life).score(texts[split])
-
-    return {f"cache, half-life {span} words": scores_of(span) for span in HALF_LIVES}
+    return {
+        f"cache, half-life {span} words": lambda split, span=span: Cache(model.words, span).score(
+            texts[split]
+        )
+        for span in HALF_LIVES
+    }
 
 
 def of_neighbours(model: Scored) -> Candidates:
@@ -214,34 +212,29 @@ def of_neighbours(model: Scored) -> Candidates:
         )
     text = model.sentences("train")
     say(f"{model.name} reads its training text, {len(text.ids):,} words")
-    known = Neighbours(network, text)
-    followed = {split: _followed(known, model.sentences(split), split) for split in model.splits}
+    known, followed = Neighbours(network, text), {}
+    for split in model.splits:
+        pieces = [*chunks(model.sentences(split))]
+        shown = track(pieces, f"pieces of {split}", len(pieces))
+        neighbourhoods = zip(*(known.after(piece) for piece in shown), strict=True)
+        followed[split] = Neighbourhood(*map(np.concatenate, neighbourhoods))
     words = {split: model.distinguished(split).ids for split in model.splits}
     nearest = followed["valid"].distances[:, 0].mean()
-
-    def scores_of(temperature: float) -> Callable[[str], np.ndarray]:
-        return lambda split: followed[split].log_p(words[split], temperature * nearest)
-
     return {
-        f"neighbours of {model.name}, temperature {share}": scores_of(share)
+        f"neighbours of {model.name}, temperature {share}": lambda split, share=share: followed[
+            split
+        ].log_p(words[split], share * nearest)
         for share in TEMPERATURES
     }
-
-
-def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
-    pieces = [*chunks(text)]
-    shown = track(pieces, f"pieces of {split}", len(pieces))
-    neighbourhoods = zip(*(known.after(piece) for piece in shown), strict=True)
-    return Neighbourhood(*map(np.concatenate, neighbourhoods))
 
 
 def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
     """Let the model's weights follow the text which it scores (dynamic evaluation)."""
     loaded = load_inference(scorer.parts)
     if not isinstance(loaded, TorchModel):
+        kind = type(loaded).__name__
         raise AccordError(
-            f"--dynamic: expected a network over words that reads forwards, got "
-            f"{type(loaded).__name__}"
+            f"--dynamic: expected a network over words that reads forwards, got {kind}"
         )
     scorer.model = Dynamic(loaded.network, rate, back)
     return scorer

@@ -15,31 +15,26 @@ never does there, once it has read w anywhere; and for a word that the text lack
 that word alone.
 """
 
-import gzip
 import math
 import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from accord.corpora.text import lines, open_bytes
 from accord.errors import AccordError
 from accord.models.background import (
-    Background,
-    ClassTerms,
-    NGramBackground,
     NGrams,
     interpolated,
-    split_terms,
 )
-from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import whole, write_whole
 from accord.models.data import END, Sentences, preceding
 from accord.models.gpu.kernels import rows_of
@@ -48,8 +43,7 @@ from accord.models.inference.next_word import distributions
 from accord.models.inference.torch_model import TorchModel
 from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel
-from accord.models.ngrams import Level, Table, count, pack
-from accord.models.phi import Features
+from accord.models.ngrams import Level, NGramTables, Table, count, pack
 from accord.models.spelling.matching import NGramAutomaton
 
 
@@ -118,17 +112,14 @@ def _likeliest(
     below = np.where((above > 0) | (below > 0), below, 1.0)
     with np.errstate(divide="ignore"):
         log_p = np.log(np.stack([above, below]))
-    return likeliest_weights(log_p, kind, CLASSES, times, added=1, rounds=ROUNDS, enough=-np.inf)[
-        :, 0
-    ]
+    settings = {"added": 1, "rounds": ROUNDS, "enough": -np.inf}
+    return likeliest_weights(log_p, kind, CLASSES, times, **settings)[:, 0]
 
 
-def add_alpha(
-    levels: Sequence[Level],
-    base: np.ndarray,
-    *,
-    alpha: Annotated[float, "how often more than it occurs every n-gram is counted"] = 0.1,
-) -> NGrams:
+Alpha = Annotated[float, "how often more than it occurs every n-gram is counted"]
+
+
+def add_alpha(levels: Sequence[Level], base: np.ndarray, *, alpha: Alpha = 0.1) -> NGrams:
     """Count every n-gram α more than it occurs, without backing off.
 
         p(w | h) = (c(hw) + α) / (c(h) + α·V)
@@ -169,10 +160,6 @@ def check_forms(forms: Sequence[str], words: int) -> None:
             )
 
 
-def open_arpa(path: Path, mode: Literal["rb", "wb"]) -> gzip.GzipFile | BinaryIO:
-    return gzip.open(path, mode) if path.suffix == ".gz" else path.open(mode)
-
-
 MOST = 300  # as a logarithm: what a number holds
 
 
@@ -193,18 +180,18 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
     """
     check_forms(forms, len(forms))
     ids = {form: number for number, form in enumerate(forms)} | {START: END}
-    skip = others is not None
-    with open_arpa(path, "rb") as file:
-        lines = _Lines(path, file)
-        sizes = _sizes(lines)
-        listed = [_section(lines, n, size, ids, skip) for n, size in enumerate(sizes, start=1)]
-        lines.expect("\\end\\")
-        lines.expect_no_more()
+    lines = _Lines(path)
+    sizes = enumerate(_sizes(lines), start=1)
+    listed = [_section(lines, order, size, ids, others is not None) for order, size in sizes]
+    lines.expect("\\end\\")
+    if (line := next(lines.filled, None)) is not None:
+        raise lines.wrong("nothing after \\end\\", f"'{line}'")
     if others is not None and ids[others] not in listed[0].ids:
-        listed[0] = _with_rarest(listed[0], ids[others])
-    unigrams = listed[0]
-    if len(unigrams.ids) != len(forms):
-        missing = np.setdiff1d(np.arange(len(forms)), unigrams.ids)[0]
+        lowest = listed[0].p[listed[0].p > 10**NEVER].min(initial=1.0)
+        rarest = [[ids[others]]], [lowest], [1.0], [0]
+        listed[0] = ArpaEntry(*map(np.concatenate, zip(listed[0], rarest, strict=True)))
+    if len(listed[0].ids) != len(forms):
+        missing = np.setdiff1d(np.arange(len(forms)), listed[0].ids)[0]
         raise AccordError(
             f"{path}: expected all {len(forms)} words of the vocabulary among the 1-grams; "
             f"'{forms[missing]}' is missing"
@@ -214,39 +201,26 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
 
 def words_of_arpa(path: Path) -> set[str]:
     """Return the words that a file lists, `<s>` aside."""
-    with open_arpa(path, "rb") as file:
-        lines = _Lines(path, file)
-        unigrams = (_fields(lines, lines.next("1-grams"), 1) for _ in range(_sizes(lines)[0]))
-        return {word for _, (word,), _ in unigrams} - {START}
-
-
-def _with_rarest(unigrams: ArpaEntry, word: int) -> ArpaEntry:
-    """Return the 1-grams and one more, whose p is the lowest that any has."""
-    lowest = unigrams.p[unigrams.p > 10**NEVER].min(initial=1.0)
-    more = (np.array(value) for value in ([[word]], [lowest], [1.0], [0]))
-    return ArpaEntry(*(np.concatenate(pair) for pair in zip(unigrams, more, strict=True)))
+    lines = _Lines(path)
+    unigrams = (_fields(lines, lines.next("1-grams"), 1) for _ in range(_sizes(lines)[0]))
+    return {word for _, (word,), _ in unigrams} - {START}
 
 
 class _Lines:
     """The lines of a file that are not empty, by number, and complaints about them."""
 
-    def __init__(self, path: Path, file: Iterable[bytes]):
-        self.path, self.number = path, 0
-        self.lines = self._filled(file)
+    def __init__(self, path: Path):
+        self.path, self.number, self.filled = path, 0, self._filled()
 
-    def _filled(self, file: Iterable[bytes]) -> Iterator[str]:
-        try:
-            for self.number, line in enumerate(file, start=1):
-                if line := line.rstrip(b"\r\n"):
-                    yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise self.wrong("UTF-8", f"the byte 0x{error.object[error.start]:02x}") from None
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise self.wrong("a whole compressed file", f"damage: {error}") from None
+    def _filled(self) -> Iterator[str]:
+        for line in lines(self.path):
+            self.number += 1
+            if line := line.rstrip("\r\n"):
+                yield line
         self.number += 1
 
     def next(self, expected: str) -> str:
-        line = next(self.lines, None)
+        line = next(self.filled, None)
         if line is None:
             raise self.wrong(expected, "the end of the file")
         return line
@@ -255,10 +229,6 @@ class _Lines:
         line = self.next(expected)
         if line.strip() != expected:
             raise self.wrong(expected, f"'{line}'")
-
-    def expect_no_more(self) -> None:
-        if (line := next(self.lines, None)) is not None:
-            raise self.wrong("nothing after \\end\\", f"'{line}'")
 
     def wrong(self, expected: str, actual: str) -> AccordError:
         return AccordError(f"{self.path}, line {self.number}: expected {expected}, found {actual}")
@@ -280,9 +250,7 @@ def _sizes(lines: _Lines) -> list[int]:
     return sizes
 
 
-def _section(
-    lines: _Lines, order: int, size: int, ids: dict[str, int], skip: bool = False
-) -> ArpaEntry:
+def _section(lines: _Lines, order: int, size: int, ids: dict[str, int], skip: bool) -> ArpaEntry:
     if order > 1:
         lines.expect(f"\\{order}-grams:")
     rows, p, backoff, numbers = [], [], [], []
@@ -307,9 +275,8 @@ def _section(
         p.append(10**log_p)
         backoff.append(1.0 if words[-1] == STOP else weight)
         numbers.append(lines.number)
-    entry = ArpaEntry(
-        np.array(rows, np.int64).reshape(-1, order), *map(np.array, (p, backoff, numbers))
-    )
+    ngrams = np.array(rows, np.int64).reshape(-1, order)
+    entry = ArpaEntry(ngrams, *map(np.array, (p, backoff, numbers)))
     if order == 1:  # END's own weight is that of the sentence's start, which it stands for
         entry.backoff[entry.ids[:, 0] == END] = start_weight
     return entry
@@ -333,12 +300,10 @@ def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], flo
 
 def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table[np.ndarray]]:
     """Make the tables: a node for each context that has n-grams or a weight, or is part of one."""
-    rows: list[np.ndarray] = []
-    longer = np.zeros((0, len(listed)), np.int64)
-    for shorter, full in zip(listed[-2::-1], listed[:0:-1], strict=True):
-        weighted = shorter.ids[shorter.backoff != 1]
-        longer = np.concatenate([full.ids[:, :-1], weighted, longer[:, 1:]])
-        rows.insert(0, longer)
+    rows = [
+        np.concatenate([longer.ids[:, :-1], shorter.ids[shorter.backoff != 1]])
+        for shorter, longer in pairwise(listed)
+    ]
     contexts = contexts_of(rows, words)
     tables = []
     for length, ngrams in enumerate(listed):
@@ -361,10 +326,14 @@ def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table[n
 
 
 def contexts_of(rows: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
-    """Return the keys of the nodes of contexts and of all their suffixes, by length from 0."""
+    """Return the keys of the nodes of contexts, by length from 0, and of all their suffixes.
+
+    `rows` has the contexts of each length from 1, the oldest word first.
+    """
     contexts = [np.zeros(1, np.int64)]
-    for of_length in rows:
-        keys = pack(nodes_of(of_length[:, 1:], contexts, words), of_length[:, 0], words)
+    for length in range(1, len(rows) + 1):
+        ends = np.concatenate([longer[:, -length:] for longer in rows[length - 1 :]])
+        keys = pack(nodes_of(ends[:, 1:], contexts, words), ends[:, 0], words)
         contexts.append(np.unique(keys))
     return contexts
 
@@ -377,123 +346,25 @@ def nodes_of(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np
     return node
 
 
-TABLES = "ngrams.npz"
-
-
-class ArpaBackground(Background):
-    """b(K, x) = p(g(x) | h) · share(x), g(x) being the file's word for x: itself, or `<unk>`.
-
-    Words that the file lacks share what it gives `<unk>`, in contexts they are read as that. The
-    mass of words outside the vocabulary is left out, so that b sums to less than one. The mass of a
-    signature is exact, as n-grams' is:
-
-        B_s(h) = Σ_{x∈s, g(x)=x} p(x | h) + p(<unk> | h) · Σ_{x∈s, g(x)=<unk>} share(x)
-    """
-
-    group: Tensor  # the id of each word in the file
-    log_share: Tensor  # log share(x) of each word
-    unknown_share: Tensor  # what the words of each signature have of `<unk>`, the log of it
-
-    def __init__(self, features: Features, ngrams: NGrams, group: np.ndarray, share: np.ndarray):
-        """`group` is the id of each word in the file, whose last is `<unk>`; `share` its share."""
-        super().__init__(features)
-        lacking = group == ngrams.words - 1
-        signature = np.full(ngrams.words, features.signature_count)  # <unk> has one of its own
-        signature[group[~lacking]] = features.signature[~lacking]
-        self.within = NGramBackground(_in_signatures(signature), ngrams)
-        of_unknown = np.bincount(
-            features.signature[lacking], share[lacking], minlength=features.signature_count
-        )
-        with np.errstate(divide="ignore"):
-            logs = {"log_share": np.log(share), "unknown_share": np.log(of_unknown)}
-        for name, array in {"group": group, **logs}.items():
-            self.register_buffer(name, torch.from_numpy(array), persistent=False)
-
-    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        ids = self.group.cpu().numpy()[sentences.ids]
-        return self.within.contexts(Sentences(ids, sentences.lengths), training)
-
-    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
-        log_mass = self._shared(self.within.class_terms(context)[0])
-        if not split:
-            return log_mass, None
-        return split_terms(log_mass, self._shared(self.within.class_terms(context, split)[0]))
-
-    def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
-        if words is None:
-            return self.within.log_mass_of(None, context)[:, self.group] + self.log_share
-        return self.within.log_mass_of(self.group[words], context) + self.log_share[words]
-
-    def word_masses(self) -> np.ndarray:
-        group, log_share = self.group.cpu().numpy(), self.log_share.cpu().numpy()
-        return self.within.word_masses()[group] * np.exp(log_share)
-
-    @property
-    def size(self) -> int:
-        return self.within.size
-
-    def _shared(self, log_mass: Tensor) -> Tensor:
-        """Give the mass of `<unk>` to the signatures of the words that it stands for."""
-        of_unknown = log_mass[:, -1:] + self.unknown_share.to(log_mass.dtype)
-        return torch.logaddexp(log_mass[:, :-1], of_unknown)
-
-
-def _in_signatures(signature: np.ndarray) -> Features:
-    """Words whose features are their signatures alone."""
-    count = int(signature.max()) + 1
-    return Features(np.arange(count + 1), np.arange(count), np.ones(count), signature, count)
-
-
-def prepare(path: Path, forms: Sequence[str], mass: np.ndarray, out: Path) -> int:
-    """Read a file for the words of a vocabulary, and write the arrays for `load`; return its order.
-
-    Words that the file lacks share by their mass. Blanks in words are `_` there.
-    """
-    written = [form.replace(" ", "_") for form in forms]
-    there = words_of_arpa(path) - {UNKNOWN}
-    both = [form for form in dict.fromkeys(written) if form in there and form != STOP]
-    known = [STOP, *both]
-    ngrams = read_arpa(path, [*known, UNKNOWN], others=UNKNOWN)
-    ids = {form: number for number, form in enumerate(known)}
-    # Of two words that are written alike the first is the file's.
-    group = np.array([ids.pop(form, len(known)) for form in written], np.int64)
-    share = mass / np.bincount(group, mass, minlength=len(known) + 1)[group]
-    tables = {
-        f"{name}_{number}": tensor.numpy()
-        for number, table in enumerate(ngrams.tables)
-        for name, tensor in zip(Table._fields, table, strict=True)
-    }
-    save_arrays(out / TABLES, {"group": group, "share": share, **tables})
-    return ngrams.order
-
-
-def load(features: Features, folder: Path, order: int) -> ArpaBackground:
-    names = [f"{name}_{number}" for number in range(order) for name in Table._fields]
-    arrays = load_arrays(folder / TABLES, ["group", "share", *names])
-    tables = [
-        Table(*(arrays[f"{name}_{number}"] for name in Table._fields)) for number in range(order)
-    ]
-    ngrams = NGrams(tables, len(arrays["p_0"]))
-    return ArpaBackground(features, ngrams, arrays["group"], arrays["share"])
-
-
 def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
     """Write the model; its probabilities keep eight digits."""
     check_forms(forms, model.words)
-    tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in model.tables]
+    tables, names = model.numpy().tables, [START, *forms[1:]]
+    contexts = [
+        [" ".join(names[word] for word in row) for row in rows.tolist()]
+        for rows in model.numpy().context_words()
+    ]
     with (
         whole(path) as partial,
-        open_arpa(partial, "wb") as binary,
+        open_bytes(partial, "wb") as binary,
         TextIOWrapper(binary, "utf-8", newline="\n") as file,
     ):
         file.write("\\data\\\n")
         for order, table in enumerate(tables, start=1):
             file.write(f"ngram {order}={len(table.keys) + (order == 1)}\n")
-        contexts = [""]
         for order, table in enumerate(tables, start=1):
-            above = tables[order] if order < len(tables) else None
-            longer = _spelled(above, contexts, forms) if above else []
-            backoff = dict(zip(longer, above.backoff.tolist(), strict=True)) if above else {}
+            weights = tables[order].backoff.tolist() if order < len(tables) else []
+            backoff = dict(zip(contexts[order] if weights else [], weights, strict=True))
             file.write(f"\n\\{order}-grams:\n")
             if order == 1:
                 file.write(_line(NEVER, START, backoff))
@@ -501,18 +372,9 @@ def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
                 log_p = np.maximum(np.log10(table.p), NEVER).tolist()
             nodes, words = (part.tolist() for part in np.divmod(table.keys, model.words))
             for node, word, number in zip(nodes, words, log_p, strict=True):
-                file.write(_line(number, f"{contexts[node]} {forms[word]}".lstrip(" "), backoff))
-            contexts = longer
+                ngram = f"{contexts[order - 1][node]} {forms[word]}".lstrip(" ")
+                file.write(_line(number, ngram, backoff))
         file.write("\n\\end\\\n")
-
-
-def _spelled(table: Table[np.ndarray], shorter: Sequence[str], forms: Sequence[str]) -> list[str]:
-    """Return the words of each node's context."""
-    parents, oldest = (part.tolist() for part in np.divmod(table.contexts, len(forms)))
-    return [
-        f"{START if word == END else forms[word]} {shorter[parent]}".rstrip(" ")
-        for parent, word in zip(parents, oldest, strict=True)
-    ]
 
 
 def _line(log_p: float, ngram: str, backoff: dict[str, float]) -> str:
@@ -539,7 +401,7 @@ def backed_off(chosen: Sequence[Chosen], words: int) -> NGrams:
     `chosen` has the n-grams of each order, all words being those of order 1. Where more is given
     than there is, by rounding, all of it is scaled down.
     """
-    contexts = _contexts([listed_ngrams.ids for listed_ngrams in chosen], words)
+    contexts = contexts_of([ids[:, :-1] for ids, _ in chosen[1:]], words)
     tables: list[Table[np.ndarray]] = []
     for length, (ids, p) in enumerate(chosen):
         node = nodes_of(ids[:, :-1], contexts, words)
@@ -555,36 +417,18 @@ def backed_off(chosen: Sequence[Chosen], words: int) -> NGrams:
         backoff = np.ones(count)
         if length:
             others = listed < words
-            below = 1 - np.bincount(node, _below(tables, words, ids), minlength=count)
+            shorter = NGrams(tables, words)
+            nodes = shorter.nodes(torch.from_numpy(ids[:, 1:-1]))
+            p_below = shorter.p(nodes, torch.from_numpy(ids[:, -1])).numpy()
+            below = 1 - np.bincount(node, p_below, minlength=count)
             backoff[others] = (1 - mass * scale)[others] / below[others]
         tables.append(Table(contexts[length], keys[order], p, backoff))
     return NGrams(tables, words)
 
 
-def _below(tables: Sequence[Table[np.ndarray]], words: int, ids: np.ndarray) -> np.ndarray:
-    """p(w | h′) of n-grams by the tables of all lower orders."""
-    model = NGrams(tables, words)
-    nodes = model.nodes(torch.from_numpy(ids[:, 1:-1]))
-    return model.p(nodes, torch.from_numpy(ids[:, -1])).numpy()
-
-
-def _contexts(ids: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
-    """Return the contexts of all n-grams, and of the ends of these."""
-    rows: list[np.ndarray] = []
-    longer = np.zeros((0, len(ids)), np.int64)
-    for ngrams in ids[:0:-1]:
-        longer = np.unique(np.concatenate([ngrams[:, :-1], longer[:, 1:]]), axis=0)
-        rows.insert(0, longer)
-    return contexts_of(rows, words)
-
-
 @torch.no_grad()
 def own_ngrams(
-    model: InferenceModel,
-    text: Sentences,
-    order: int,
-    words: int,
-    on_words: Callable[[int], None] = lambda words: None,
+    model: InferenceModel, text: Sentences, order: int, words: int, on_words=lambda words: None
 ) -> NGrams:
     """Return the n-grams of a text with the model's probabilities (Arisoy et al. 2014).
 
@@ -593,6 +437,8 @@ def own_ngrams(
     contexts, and these share it.
     """
     levels = count(text, order, words)
+    tables = [Table(level.contexts, level.keys, level.counts, level.counts) for level in levels]
+    listed = NGramTables(tables, words)
     signature = torch.from_numpy(model.signature)
     share = torch.from_numpy(np.exp(model.log_share))
     of_signatures = torch.zeros(int(signature.max()) + 1, dtype=torch.float64)
@@ -601,37 +447,20 @@ def own_ngrams(
     for positions, log_p in distributions(model, text):
         p = torch.from_numpy(np.exp(log_p))
         of_signatures += p.sum(dim=0, dtype=torch.float64)
-        for length, keys, nodes in _listed(levels, histories[positions], words):
-            row, entry = rows_of(*torch.searchsorted(keys, nodes))
+        for length, node in enumerate(listed.nodes(histories[positions])[1:], start=1):
+            keys, first = levels[length].keys, node * words  # below 0 where no context is listed
+            row, entry = rows_of(*torch.from_numpy(np.searchsorted(keys, [first, first + words])))
             of_ngrams = p[row, signature[keys[entry] % words]].double()
             sums[length].index_add_(0, entry, of_ngrams)
         on_words(len(positions))
     sums[0] = of_signatures[signature]
-    chosen, contexts = [], np.zeros((1, 0), np.int64)
-    for length, level in enumerate(levels):
-        if length:
-            shorter, oldest = np.divmod(level.contexts, words)
-            contexts = np.concatenate([oldest[:, None], contexts[shorter]], axis=1)
+    chosen = []
+    for level, contexts, of_level in zip(levels, listed.context_words(), sums, strict=True):
         times = np.bincount(level.nodes, level.counts)
         ids = np.concatenate([contexts[level.nodes], level.keys[:, None] % words], axis=1)
-        of_words = sums[length] * share[ids[:, -1]]
+        of_words = of_level * share[ids[:, -1]]
         chosen.append(Chosen(ids, of_words.numpy() / times[level.nodes]))
     return backed_off(chosen, words)
-
-
-def _listed(
-    levels: Sequence[Level], histories: np.ndarray, words: int
-) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """For contexts of each length: its n-grams' keys, and those that each context begins with."""
-    node = np.zeros(len(histories), np.int64)
-    is_inside = np.ones(len(histories), bool)  # not beyond the sentence's start
-    for length, level in enumerate(levels[1:], start=1):
-        oldest = histories[:, -length]
-        at = np.searchsorted(level.contexts, node * words + oldest)
-        node = np.where(is_inside, at, len(level.contexts))
-        first = torch.from_numpy(node * words)
-        yield length, torch.from_numpy(level.keys), torch.stack([first, first + words])
-        is_inside &= oldest != END
 
 
 def pruned(model: NGrams, threshold: float) -> NGrams:
@@ -712,7 +541,7 @@ class WeightedAutomaton(NamedTuple):
     start: int
     end: np.ndarray  # p of the sentence's end in each state
     arcs: Arcs
-    failures: Arcs  # at most one of a state; their words say nothing
+    failures: Arcs  # at most one of a state; their words are END
 
 
 def ngram_automaton(model: NGrams) -> WeightedAutomaton:
@@ -732,7 +561,7 @@ def write_wfst(automaton: WeightedAutomaton, forms: Sequence[str], path: Path) -
         raise AccordError(
             f"forms: '{reserved}' is a symbol of the automaton: expected no such word"
         )
-    symbols = [EPSILON, PHI, *forms[1:]]  # END, the first, is no symbol but the end of a path
+    symbols = [EPSILON, PHI, *forms[1:]]  # END, the first form, is the end of a path: no symbol
     table = path.with_name(path.name.removesuffix(TEXT) + SYMBOLS)
     lines = (f"{symbol}\t{number}\n" for number, symbol in enumerate(symbols))
     write_whole(table, "".join(lines).encode())
@@ -740,15 +569,10 @@ def write_wfst(automaton: WeightedAutomaton, forms: Sequence[str], path: Path) -
     with whole(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(ends[automaton.start])  # the first line's state is where paths begin
         file.writelines(ends)
-        for source, target, _, p in _rows(automaton.failures):
-            file.write(f"{source}\t{target}\t{PHI}\t{PHI}\t{_weight(p)}\n")
-        for source, target, word, p in _rows(automaton.arcs):
-            symbol = symbols[word + 1]
-            file.write(f"{source}\t{target}\t{symbol}\t{symbol}\t{_weight(p)}\n")
-
-
-def _rows(arcs: Arcs) -> zip:
-    return zip(*(column.tolist() for column in arcs), strict=True)
+        for arcs in automaton.failures, automaton.arcs:
+            for source, target, word, p in zip(*(part.tolist() for part in arcs), strict=True):
+                symbol = symbols[word + 1]
+                file.write(f"{source}\t{target}\t{symbol}\t{symbol}\t{_weight(p)}\n")
 
 
 def _weight(p: float) -> str:
@@ -798,14 +622,11 @@ class StateAutomaton:
         source, word = keys // ngrams.words, keys % ngrams.words
         target = torch.cat([self.after_listed, self.after_word])
         columns = source, target, word, torch.cat([bigrams.p, unigrams.p])
+        arcs = Arcs(*(column[word != END].numpy() for column in columns))
         failures = every, torch.full_like(every, root), torch.zeros_like(every), bigrams.backoff
-        return WeightedAutomaton(
-            ngrams.words,
-            self.start,
-            torch.cat([end, unigrams.p[:1]]).numpy(),
-            Arcs(*(column[word != END].numpy() for column in columns)),
-            Arcs(*(column.numpy() for column in failures)),
-        )
+        failures = Arcs(*(column.numpy() for column in failures))
+        end = torch.cat([end, unigrams.p[:1]]).numpy()
+        return WeightedAutomaton(ngrams.words, self.start, end, arcs, failures)
 
 
 LISTED = 2000  # words of a state, the likeliest; the rest lose what the network knows of them
@@ -820,11 +641,7 @@ def directions(model: LanguageModel, sentences: Sentences) -> Iterator[tuple[np.
 
 
 def state_automaton(
-    model: LanguageModel,
-    text: Sentences,
-    centres: np.ndarray,
-    words: int,
-    on_words: Callable[[int], None] = lambda words: None,
+    model: LanguageModel, text: Sentences, centres: np.ndarray, words: int, on_words=lambda n: None
 ) -> StateAutomaton:
     """Return the automaton of the centres (C × H) that are nearest to some state in the text."""
     used, cluster = np.unique(_nearest(model, text, centres), return_inverse=True)
@@ -833,7 +650,9 @@ def state_automaton(
     word, next_state = text.ids[goes_on].astype(np.int64), cluster[goes_on + 1]
     after_word = np.zeros(words, np.int64)
     lacking = np.setdiff1d(np.arange(1, words), word)
-    after_word[lacking] = _nearest(model, _alone(lacking), centres[used])[1::2]
+    ids = np.stack([lacking, np.full_like(lacking, END)], axis=1)  # a sentence of each word
+    alone = Sentences(ids.ravel(), np.full(len(lacking), 2))
+    after_word[lacking] = _nearest(model, alone, centres[used])[1::2]
     seen, mostly = _most_frequent(word, next_state)
     after_word[seen] = mostly
     keys = ngrams.tables[1].keys.numpy()
@@ -842,15 +661,7 @@ def state_automaton(
     _, at, of_seen = np.intersect1d(keys, seen, assume_unique=True, return_indices=True)
     after_listed[at] = mostly[of_seen]
     start = int(np.bincount(cluster[text.starts]).argmax())
-    return StateAutomaton(
-        ngrams, start, torch.from_numpy(after_listed), torch.from_numpy(after_word)
-    )
-
-
-def _alone(words: np.ndarray) -> Sentences:
-    """Make a sentence of each word."""
-    ids = np.stack([words, np.full_like(words, END)], axis=1)
-    return Sentences(ids.ravel(), np.full(len(words), 2))
+    return StateAutomaton(ngrams, start, *map(torch.from_numpy, (after_listed, after_word)))
 
 
 def _nearest(model: LanguageModel, sentences: Sentences, centres: np.ndarray) -> np.ndarray:
@@ -863,11 +674,7 @@ def _nearest(model: LanguageModel, sentences: Sentences, centres: np.ndarray) ->
 
 @torch.inference_mode()
 def _means(
-    model: InferenceModel,
-    text: Sentences,
-    clusters: np.ndarray,
-    words: int,
-    on_words: Callable[[int], None],
+    model: InferenceModel, text: Sentences, clusters: np.ndarray, words: int, on_words
 ) -> NGrams:
     """Return bigrams of the mean probabilities of words in each cluster, and in all of them."""
     signature = torch.from_numpy(model.signature)

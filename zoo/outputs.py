@@ -1,10 +1,10 @@
 """Outputs of the field: trees of classes, samples, experts, features of the whole prefix."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.errors import AccordError
-from accord.models.background import Background, ClassTerms, Unigram, required, split_terms
+from accord.models.background import Background, ClassTerms, Unigram, required
 from accord.models.common.checks import check_words
 from accord.models.common.registry import Choice, Registry, about, parted
 from accord.models.common.schema import Range
@@ -35,6 +35,7 @@ from accord.models.softmax import (
     signature_mass,
     tied_weights,
 )
+from accord.zoo.backgrounds import InContext, pairs_of
 
 
 class ClassBased(Softmax):
@@ -51,14 +52,7 @@ class ClassBased(Softmax):
     place: Tensor  # of each word in that order
     inside: Tensor  # of each word in its class
 
-    def __init__(
-        self,
-        classes: np.ndarray,
-        size: int,
-        *above: np.ndarray,
-        mass: np.ndarray | None = None,
-        **tied: Any,
-    ):
+    def __init__(self, classes: np.ndarray, size: int, *above: np.ndarray, mass=None, **tied: Any):
         super().__init__(len(classes), size, mass=mass, **tied)
         order = np.argsort(classes, kind="stable")
         sizes = np.bincount(classes)
@@ -67,12 +61,8 @@ class ClassBased(Softmax):
         self.sizes = sizes.tolist()
         place = np.argsort(order)  # among all words, by class
         inside = place - (np.cumsum(sizes) - sizes)[classes]
-        for name, array in (
-            ("of", classes),
-            ("order", order),
-            ("place", place),
-            ("inside", inside),
-        ):
+        arrays = {"of": classes, "order": order, "place": place, "inside": inside}
+        for name, array in arrays.items():
             self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
         of_classes = None if mass is None else np.bincount(classes, mass)
         self.classes = (
@@ -93,16 +83,11 @@ class ClassBased(Softmax):
         """log p(x | c(x), K), each class's states with its own words: the fewest products."""
         by_class = classes.argsort()
         numbers = classes.bincount(minlength=len(self.sizes)).tolist()
-        groups = zip(
-            h[by_class].split(numbers),
-            self.inside[words[by_class]].split(numbers),
-            *self._by_class(),
-            strict=True,
-        )
+        states, at = h[by_class].split(numbers), self.inside[words[by_class]].split(numbers)
         inside = [
-            functional.cross_entropy(functional.linear(states, weight, bias), at, reduction="none")
-            for states, at, weight, bias in groups
-            if len(at)
+            functional.cross_entropy(functional.linear(h, *vectors), words, reduction="none")
+            for h, words, vectors in zip(states, at, self._by_class(), strict=True)
+            if len(words)
         ]
         return -torch.cat([h.new_empty(0), *inside])[by_class.argsort()]
 
@@ -115,27 +100,21 @@ class ClassBased(Softmax):
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         of_class = self.classes.log_prob(h).split(1, dim=1)
-        groups = zip(of_class, *self._by_class(), strict=True)
         parts = [
-            log_p + functional.linear(h, weight, bias).log_softmax(dim=1)
-            for log_p, weight, bias in groups
+            log_p + functional.linear(h, *vectors).log_softmax(dim=1)
+            for log_p, vectors in zip(of_class, self._by_class(), strict=True)
         ]
         return torch.cat(parts, dim=1)[:, self.place]
 
-    def _by_class(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    def _by_class(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Return the vectors and the biases of the words of each class."""
-        return (
-            self._vectors()[self.order].split(self.sizes),
-            self.bias[self.order].split(self.sizes),
-        )
+        vectors, biases = self._vectors()[self.order], self.bias[self.order]
+        return zip(vectors.split(self.sizes), biases.split(self.sizes), strict=True)
 
 
 def classes(output: OutputContext) -> SignatureOutput:
     """First the class of a word (see encode.classes), then the word among those of its class."""
-    layer = ClassBased(
-        _classes(output), output.size, mass=signature_mass(output), **tied_weights(output)
-    )
-    return over_signatures(output, layer)
+    return _class_based(output, _classes(output))
 
 
 def tree(
@@ -146,11 +125,12 @@ def tree(
     """Tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
         raise AccordError(f"output: tree.branches: expected 2 or more, got {branches}")
-    levels = nested(_classes(output), signature_mass(output), branches)
-    layer = ClassBased(
-        levels[0], output.size, *levels[1:], mass=signature_mass(output), **tied_weights(output)
-    )
-    return over_signatures(output, layer)
+    return _class_based(output, *nested(_classes(output), signature_mass(output), branches))
+
+
+def _class_based(output: OutputContext, lowest: np.ndarray, *above: np.ndarray) -> SignatureOutput:
+    shared = {"mass": signature_mass(output), **tied_weights(output)}
+    return over_signatures(output, ClassBased(lowest, output.size, *above, **shared))
 
 
 def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndarray]:
@@ -230,28 +210,20 @@ class NoiseContrastive(Sampled):
 Samples = Annotated[int, Range(ge=1), "words drawn at each step, for all of its words together"]
 
 
-def sampled(
-    output: OutputContext,
-    *,
-    samples: Samples = 1024,
-) -> SignatureOutput:
+def sampled(output: OutputContext, *, samples: Samples = 1024) -> SignatureOutput:
     """Softmax that compares the next word with a sample of words in training."""
     return _over(Sampled, output, samples)
 
 
-def noise_contrastive(
-    output: OutputContext,
-    *,
-    samples: Samples = 1024,
-) -> SignatureOutput:
+def noise_contrastive(output: OutputContext, *, samples: Samples = 1024) -> SignatureOutput:
     """Softmax that learns in training to tell the next word from a sample of words."""
     return _over(NoiseContrastive, output, samples)
 
 
 def _over(kind: type[Sampled], output: OutputContext, samples: int) -> SignatureOutput:
-    return over_signatures(
-        output, kind(signature_mass(output), output.size, samples=samples, **tied_weights(output))
-    )
+    mass = signature_mass(output)
+    layer = kind(mass, output.size, samples=samples, **tied_weights(output))
+    return over_signatures(output, layer)
 
 
 class SampledExpectations(LogLinear):
@@ -275,14 +247,7 @@ class SampledExpectations(LogLinear):
         """In training nothing is computed beside the encoder, as not all signatures are scored."""
         return None if self.training else super().begin(words, context)
 
-    def loss(
-        self,
-        h: Tensor,
-        targets: Tensor,
-        context: Tensor | None = None,
-        scored: ScoredSignatures | None = None,
-        log_mass: Tensor | None = None,
-    ) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor, context=None, scored=None, log_mass=None) -> Tensor:
         """Return the mean nats per target; in training its gradient is sampled."""
         if not self.training:
             return super().loss(h, targets, context, scored, log_mass)
@@ -316,32 +281,29 @@ class SampledExpectations(LogLinear):
         """So many signatures for each row of p: (N × k)."""
         return p.multinomial(self.samples, replacement=True)
 
-    def _scores(
-        self, h: Tensor, signatures: Tensor, prior: Tensor, rows: Tensor, bias: Tensor
-    ) -> Tensor:
+    def _scores(self, h: Tensor, signatures: Tensor, prior: Tensor, rows, bias) -> Tensor:
         """log B_s + a_t·φ_s of some signatures in each state: (N × k)."""
         log_mass = prior.expand(len(h), -1).gather(1, signatures)
         return log_mass + bias[signatures] + torch.einsum("nh,nkh->nk", h, rows[signatures])
 
 
+Drawn = Annotated[
+    int, Range(ge=1), "signatures drawn: for each word from the model, for all of a step from b"
+]
+Draw = Annotated[
+    Literal["model", "background"], "model: unbiased, with an exact Z; background: Z is sampled too"
+]
+
+
 @about(log_linear=True)
 def sampled_expectations(
-    output: OutputContext,
-    *,
-    samples: Annotated[
-        int, Range(ge=1), "signatures drawn: for each word from the model, for all of a step from b"
-    ] = 64,
-    draw: Annotated[
-        Literal["model", "background"],
-        "model: unbiased, with an exact Z; background: Z is sampled too",
-    ] = "model",
+    output: OutputContext, *, samples: Drawn = 64, draw: Draw = "model"
 ) -> SampledExpectations:
     """Log-linear output whose expected features are sampled in training."""
     layer = output.log_linear(SampledExpectations)
     layer.samples, layer.from_model = samples, draw == "model"
-    mass = np.bincount(
-        output.features.signature, output.background.word_masses(), output.features.signature_count
-    )
+    phi, masses = output.features, output.background.word_masses()
+    mass = np.bincount(phi.signature, masses, phi.signature_count)
     layer.register_buffer("noise", torch.from_numpy(mass / mass.sum()), persistent=False)
     return layer
 
@@ -350,31 +312,23 @@ def sampled_expectations(
 EXPERTS = Registry("expert", "accord.experts")
 
 
-class Naming(Protocol):
-    """The interface of experts: φ_e(K, x) is a feature of the few words that K names."""
-
-    def contexts(self, sentences: Sentences) -> np.ndarray:
-        """Return the columns to keep of the words before each word of a text (N × n)."""
-
-    def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the named words of contexts, −1 where fewer are, and their values (N × P)."""
-
-
 class Copy:
-    """The feature is 1 for the last words of the sentence so far."""
+    """The feature is 1 for the last words of the sentence so far.
+
+    This is the interface of experts: φ_e(K, x) is a feature of the few words that K names.
+    """
 
     def __init__(
-        self,
-        features: Features,
-        *,
-        reach: Annotated[int, Range(ge=1), "words back"] = 20,
+        self, features: Features, *, reach: Annotated[int, Range(ge=1), "words back"] = 20
     ):
         self.reach = reach
 
     def contexts(self, sentences: Sentences) -> np.ndarray:
+        """Return the columns to keep of the words before each word of a text (N × n)."""
         return preceding(sentences, self.reach, NO_WORD)
 
     def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the named words of contexts, −1 where fewer are, and their values (N × P)."""
         return kept, torch.ones_like(kept, dtype=torch.float32)
 
 
@@ -394,11 +348,10 @@ class NamedWords(ScoredSignatures):
         return classes
 
 
-def naming(
-    scored: ScoredSignatures, words: Tensor, log_mass: Tensor, evidence: Tensor
-) -> NamedWords:
+def naming(scored: ScoredSignatures, words: Tensor, log_mass: Tensor, evidence: Tensor):
     """Give words classes of their own, with the expert feature's term in their scores (N × P)."""
-    words = _once(words)
+    same = words.unsqueeze(2) == words.unsqueeze(1)  # twice: with the first value
+    words = words.masked_fill(same.tril(-1).any(dim=2), -1)
     signature = scored.signature[words.clamp(min=0)]
     log_mass = log_mass.masked_fill(words < 0, -torch.inf)
     of_signatures = scored.log_mass.expand(len(words), -1)
@@ -415,26 +368,16 @@ def naming(
     )
 
 
-def _once(words: Tensor) -> Tensor:
-    """Count a word once that a context names twice, with its first value."""
-    same = words.unsqueeze(2) == words.unsqueeze(1)
-    return words.masked_fill(same.tril(-1).any(dim=2), -1)
-
-
 class ExpertLogLinear(LogLinear):
     """A log-linear layer with one more feature, whose weight a_e = w·h_t is not over 1/T."""
 
     background: "ExpertBackground"
 
-    def __init__(
-        self, features: Features, background: Background, size: int, *, expert: Naming, **settings
-    ):
+    def __init__(self, features, background, size, *, expert, **settings):
         super().__init__(features, ExpertBackground(features, background, expert), size, **settings)
         self.expert_weight = nn.Parameter(torch.zeros(1, self.width))
 
-    def score_signatures(
-        self, h: Tensor, context: Tensor | None, terms: SignatureTerms | None = None
-    ) -> NamedWords:
+    def score_signatures(self, h: Tensor, context, terms=None) -> NamedWords:
         """Score the signatures, and each word that the expert names."""
         words, values = self.background.named(context)
         check_words("the expert's words", words, len(self.signature), least=-1)
@@ -457,20 +400,17 @@ class ExpertLogLinear(LogLinear):
 class ExpertBackground(Background):
     """b(K, x) as it is; a context is that of b and, after it, that of the expert."""
 
-    def __init__(self, features: Features, background: Background, expert: Naming):
+    def __init__(self, features: Features, background: Background, expert):
         super().__init__(features)
         self.background, self.expert = background, expert
         nothing = Sentences(np.zeros(1, np.int64), np.ones(1, np.int64))
         self.width = expert.contexts(nothing).shape[1]
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        contexts, kept = (
-            self.background.contexts(sentences, training),
-            self.expert.contexts(sentences),
-        )
-        return np.column_stack(
-            [contexts, kept.astype(np.float64 if contexts.dtype.kind == "f" else contexts.dtype)]
-        )
+        contexts = self.background.contexts(sentences, training)
+        kept = self.expert.contexts(sentences)
+        kind = np.float64 if contexts.dtype.kind == "f" else contexts.dtype
+        return np.column_stack([contexts, kept.astype(kind)])
 
     def named(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the words that contexts name, and the expert feature's values (both N × P)."""
@@ -510,12 +450,9 @@ def expert(
     temperature: Temperature = False,
 ) -> ExpertLogLinear:
     """Log-linear output with one more feature, of the words that the context names."""
-    return output.log_linear(
-        ExpertLogLinear,
-        expert=EXPERTS.make(expert, output.features),
-        background_gate=background_gate,
-        temperature=temperature,
-    )
+    settings = {"background_gate": background_gate, "temperature": temperature}
+    chosen = EXPERTS.make(expert, output.features)
+    return output.log_linear(ExpertLogLinear, expert=chosen, **settings)
 
 
 KEPT = 1 << 25  # numbers, of the states that were met last
@@ -546,14 +483,9 @@ class PrefixStates:
     """The states of prefixes by number, and the features of all signatures in each of them."""
 
     def __init__(self, features: Features, described: Described, function: Callable):
-        self.features, self.described = features, described
-        self.function = function
-        self.remember: Callable[[Sequence[WordSeen]], Hashable] = (
-            _companion(function, "remember") or tuple
-        )
-        self.read: Callable[[Sequence[WordSeen]], Numbers] = _companion(function, "read") or (
-            lambda prefix: {}
-        )
+        self.features, self.described, self.function = features, described, function
+        self.remember = _companion(function, "remember") or tuple
+        self.read = _companion(function, "read") or (lambda prefix: {})
         self.word = lru_cache(maxsize=None)(self._word)
         members, ends = features.members
         single = {int(s): int(members[ends[s]]) for s in np.flatnonzero(np.diff(ends) == 1)}
@@ -561,7 +493,7 @@ class PrefixStates:
             WordSeen(described.forms[single[s]] if s in single else "", self._values(s))
             for s in range(features.signature_count)
         ]
-        self.names = [*self.function([], self.candidates[0])]
+        self.names = [*function([], self.candidates[0])]
         self.read_names = [*self.read([])]
         self.numbers: dict[Hashable, int] = {}
         self.prefixes: list[tuple[WordSeen, ...]] = []  # the first that led to each state
@@ -595,34 +527,28 @@ class PrefixStates:
 
     def _table(self, number: int) -> np.ndarray:
         """φ(K, ·) in a state: (S × F'). Two prefixes that led to the state must agree on it."""
-        table = self._numbers_after(self.prefixes[number])
-        if number in self.others and not np.array_equal(
-            table, self._numbers_after(self.others[number])
-        ):
-            shown = [
-                " ".join(word.form for word in prefix) or "(nothing)"
-                for prefix in (self.prefixes[number], self.others[number])
-            ]
+        second = self.others.get(number)
+        prefixes = [self.prefixes[number], *([] if second is None else [second])]
+        table, *other = map(self._numbers_after, prefixes)
+        if other and not np.array_equal(table, *other):
+            forms = (" ".join(word.form for word in prefix) or "(nothing)" for prefix in prefixes)
             raise AccordError(
-                f"remember: expected equal features in equal states; they differ after "
-                f"'{shown[0]}' and '{shown[1]}', which are one state"
+                "remember: expected equal features in equal states; they differ after '{}' and "
+                "'{}', which are one state".format(*forms)
             )
         return table
 
     def _numbers_after(self, prefix: tuple[WordSeen, ...]) -> np.ndarray:
-        rows = [
-            _in_order(self.function(prefix, word), self.names, "features")
-            for word in self.candidates
-        ]
+        after = (self.function(prefix, word) for word in self.candidates)
+        rows = [_in_order(numbers, self.names, "features") for numbers in after]
         return np.array(rows, np.float32).reshape(len(self.candidates), len(self.names))
 
     def _psi(self, number: int) -> list[float]:
         return _in_order(self.read(self.prefixes[number]), self.read_names, "read")
 
     def _word(self, word: int) -> WordSeen:
-        return WordSeen(
-            self.described.forms[word], self._values(int(self.features.signature[word]))
-        )
+        values = self._values(int(self.features.signature[word]))
+        return WordSeen(self.described.forms[word], values)
 
     def _values(self, signature: int) -> dict[str, frozenset[str]]:
         """Return Φ of a signature: `Gender=Fem` and `Gender=Masc` are two values of Gender."""
@@ -657,36 +583,28 @@ class PrefixLogLinear(LogLinear):
 
     background: ExpertBackground
 
-    def __init__(
-        self,
-        features: Features,
-        background: Background,
-        size: int,
-        *,
-        prefixes: PrefixStates,
-        **settings: Any,
-    ):
-        super().__init__(
-            features, ExpertBackground(features, background, prefixes), size, **settings
-        )
+    def __init__(self, features, background, size, *, prefixes: PrefixStates, **settings):
+        known = ExpertBackground(features, background, prefixes)
+        super().__init__(features, known, size, **settings)
         self.prefixes = prefixes
-        self.prefix_weight = nn.Parameter(torch.zeros(len(prefixes.names), self.width))
-        self.prefix_bias = nn.Parameter(torch.zeros(len(prefixes.names)))
-        self.read_weight = nn.Parameter(
-            torch.zeros(features.feature_count, len(prefixes.read_names))
-        )
+        count, evidence = len(prefixes.names), len(prefixes.read_names)
+        self.prefix_weight = nn.Parameter(torch.zeros(count, self.width))
+        self.prefix_bias = nn.Parameter(torch.zeros(count))
+        self.read_weight = nn.Parameter(torch.zeros(features.feature_count, evidence))
 
-    def score_signatures(
-        self, h: Tensor, context: Tensor | None, terms: SignatureTerms | None = None
-    ) -> ScoredSignatures:
+    def score_signatures(self, h: Tensor, context, terms=None) -> ScoredSignatures:
         """Score the signatures with a'_t·φ(K, s)."""
         scored = super().score_signatures(h, context, terms)
         return replace(scored, logits=scored.logits + self.prefix_scores(h, context))
 
+    def prefix_weights(self, h: Tensor) -> Tensor:
+        """a'_t: (N × F')."""
+        return self.scaled(functional.linear(h, self.prefix_weight, self.prefix_bias))
+
     def prefix_scores(self, h: Tensor, context: Tensor | None) -> Tensor:
         """a'_t·φ(K, s) + φ_s·U·ψ(K) of every signature: (N × S). States that are equal share φ."""
         numbers, at = self.background.kept(context).squeeze(1).unique(return_inverse=True)
-        a = self.scaled(nn.functional.linear(h, self.prefix_weight, self.prefix_bias))
+        a = self.prefix_weights(h)
         order = at.argsort()
         rows = a[order].split(at.bincount(minlength=len(numbers)).tolist())
         scores = [
@@ -701,8 +619,7 @@ class PrefixLogLinear(LogLinear):
 
     def adaptor(self, h: Tensor) -> Tensor:
         """Return one weight per feature, those of the prefix last: (N × F + F')."""
-        of_prefix = nn.functional.linear(h, self.prefix_weight, self.prefix_bias)
-        return torch.cat([super().adaptor(h), self.scaled(of_prefix)], dim=1)
+        return torch.cat([super().adaptor(h), self.prefix_weights(h)], dim=1)
 
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x), and what the prefix adds to it: explanations show both as one term."""
@@ -711,7 +628,7 @@ class PrefixLogLinear(LogLinear):
         return super().log_background_of(h, words, context) + added
 
 
-class WordByWord(Background):
+class WordByWord(InContext):
     """The same b(K, x) for a Φ of which every word is a signature of its own."""
 
     words: Tensor  # of each signature (V)
@@ -719,18 +636,17 @@ class WordByWord(Background):
     def __init__(self, features: Features, whole: Background):
         super().__init__(features)
         self.whole = whole
-        words = torch.from_numpy(np.argsort(features.signature))
-        self.register_buffer("words", words, persistent=False)
+        self.keep(words=np.argsort(features.signature))
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         return self.whole.contexts(sentences, training)
 
-    def class_terms(self, context: Tensor | None = None, split: bool = False) -> ClassTerms:
+    def log_sums(self, context: Tensor, prior: bool) -> Tensor:
         log_mass = self.whole.log_mass_of(None, context)[..., self.words]
-        if not split:
-            return log_mass, None
-        prior = torch.from_numpy(self.word_masses()).to(log_mass)[self.words]
-        return split_terms(log_mass, (prior / prior.sum()).log().expand_as(log_mass))
+        if not prior:
+            return log_mass
+        b = torch.from_numpy(self.word_masses()).to(log_mass)[self.words]
+        return (b / b.sum()).log().expand_as(log_mass)
 
     def log_mass_of(self, words: Tensor | None, context: Tensor | None = None) -> Tensor:
         return self.whole.log_mass_of(words, context)
@@ -743,17 +659,20 @@ class WordByWord(Background):
         return self.whole.size
 
 
+Function = Annotated[
+    Choice, PREFIX_FEATURES, "a function of a prefix and a word; your own is FILE.py:FUNCTION"
+]
+Exact = Annotated[
+    bool, "calls it for every word, not for each signature; for functions that read forms"
+]
+
+
 @about(log_linear=True)
 def prefix_features(
     output: OutputContext,
     *,
-    features: Annotated[
-        Choice, PREFIX_FEATURES, "a function of a prefix and a word; your own is FILE.py:FUNCTION"
-    ] = "agreement",
-    exact: Annotated[
-        bool,
-        "calls it for every word, not for each signature; for functions that read forms",
-    ] = False,
+    features: Function = "agreement",
+    exact: Exact = False,
     background_gate: Gate = False,
     temperature: Temperature = False,
 ) -> PrefixLogLinear:
@@ -763,20 +682,14 @@ def prefix_features(
     kind, settings = parted(PREFIX_FEATURES.choose(features))
     if exact:  # each word by itself, so that the function sees every form
         phi = output.features.split_by(np.arange(output.features.vocabulary_size))
-        background = output.background
-        by_word = (
-            Unigram(phi, background.word_masses())
-            if isinstance(background, Unigram)
-            else WordByWord(phi, background)
-        )
+        b = output.background
+        is_unigram = isinstance(b, Unigram)
+        by_word = Unigram(phi, b.word_masses()) if is_unigram else WordByWord(phi, b)
         output = replace(output, features=phi, background=by_word)
     function = partial(PREFIX_FEATURES[kind], **settings)
-    return output.log_linear(
-        PrefixLogLinear,
-        prefixes=PrefixStates(output.features, output.described(), function),
-        background_gate=background_gate,
-        temperature=temperature,
-    )
+    states = PrefixStates(output.features, output.described(), function)
+    settings = {"background_gate": background_gate, "temperature": temperature}
+    return output.log_linear(PrefixLogLinear, prefixes=states, **settings)
 
 
 AGREEING = ("ADJ", "AUX", "DET", "NOUN", "PRON", "VERB")  # parts of speech that agree
@@ -807,27 +720,19 @@ def _agreement_state(prefix: Sequence[WordSeen]) -> Hashable:
     return last and tuple(last[name] for name in CATEGORIES)
 
 
-# A function has no such attribute for mypy, here and below.
-agreement.remember = _agreement_state  # type: ignore[attr-defined]
+agreement.remember = _agreement_state
 
 
 @cache
 def _facts(table: str) -> dict[str, str]:
-    """Key and number of each line of a table, parted by a tab."""
-    facts = {}
-    for number, line in enumerate(Path(table).read_text(encoding="utf-8").splitlines(), start=1):
-        key, tab, value = line.partition("\t")
-        if not tab:
-            raise AccordError(f"{table}, line {number}: expected a key, a tab and a number")
-        facts[key] = value
-    return facts
+    return dict(pairs_of(Path(table), "a key, a tab and a number"))
+
+
+TableOfFacts = Annotated[str, "a word and its number on each line, parted by a tab"]
 
 
 def knowledge(
-    prefix: Sequence[WordSeen],
-    word: WordSeen,
-    *,
-    table: Annotated[str, "a word and its number on each line, parted by a tab"] = "facts.tsv",
+    prefix: Sequence[WordSeen], word: WordSeen, *, table: TableOfFacts = "facts.tsv"
 ) -> Numbers:
     """Paper's expert φ_e: 1 if a word is no number, or the number that a table gives.
 
@@ -842,7 +747,7 @@ def _given(prefix: Sequence[WordSeen], *, table: str) -> str | None:
     return next((facts[word.form] for word in reversed(prefix) if word.form in facts), None)
 
 
-knowledge.remember = _given  # type: ignore[attr-defined]
+knowledge.remember = _given
 
 
 PLACES = 8  # that are told apart; all later ones are one
@@ -858,4 +763,4 @@ def position(prefix: Sequence[WordSeen], word: WordSeen) -> Numbers:
     }
 
 
-position.remember = lambda prefix: min(len(prefix), PLACES)  # type: ignore[attr-defined]
+position.remember = lambda prefix: min(len(prefix), PLACES)

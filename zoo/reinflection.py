@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +21,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from accord.lexicon.analysis import everything
-from accord.lexicon.chain import load
+from accord.lexicon.analysis import everything, load
 from accord.models.background import Uniform
 from accord.models.data import END, NO_WORD, Sentences
 from accord.models.model import LanguageModel
@@ -68,7 +68,8 @@ class EndingRules:
     def __init__(self, cells: Iterable[Cell]):
         self.rules: dict[tuple, Counter] = defaultdict(Counter)
         for lemma, features, forms in cells:
-            shared = len(_common(lemma, forms[0]))
+            pairs = zip(lemma, forms[0], strict=False)
+            shared = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
             rule = len(lemma) - shared, forms[0][shared:]
             for length in range(rule[0], LONGEST_ENDING + 1):  # what goes must be seen to be there
                 self.rules[features, lemma[len(lemma) - length :]][rule] += 1
@@ -80,13 +81,6 @@ class EndingRules:
                 (off, on), _ = rules.most_common(1)[0]
                 return lemma[: len(lemma) - off] + on
         return lemma
-
-
-def _common(first: str, second: str) -> str:
-    length = 0
-    while length < min(len(first), len(second)) and first[length] == second[length]:
-        length += 1
-    return first[:length]
 
 
 class Reinflection:

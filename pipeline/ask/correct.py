@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.corpora.detokenise import spans
+from accord.corpora.tokenise import spans
 from accord.errors import AccordError
 from accord.lexicon.homophones import Homophones
 from accord.models.inference.generation import Beam

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from accord.corpora.detokenise import detokenise
+from accord.corpora.tokenise import detokenise
 from accord.errors import AccordError
 from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest

@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from accord.corpora.detokenise import spans
 from accord.corpora.segment import sentence_spans
 from accord.corpora.text import HALF
-from accord.corpora.tokenise import normalise, tokenised
+from accord.corpora.tokenise import normalise, spans, tokenised
 from accord.errors import AccordError
 from accord.lexicon.analysis import feature_names
 from accord.models.common.checks import check_finite, nearest

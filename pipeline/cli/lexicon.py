@@ -10,9 +10,8 @@ import typer
 from accord import lexicon as lexicons
 from accord.errors import AccordError
 from accord.lexicon import Lexicon, evaluation
-from accord.lexicon.analysis import LexiconError
-from accord.lexicon.chain import find
-from accord.lexicon.chain import names as lexicon_names
+from accord.lexicon.analysis import LexiconError, find
+from accord.lexicon.analysis import names as lexicon_names
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import AtLeast1, Configuration, command, listed, make_room

@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.lexicon.analysis import Lexicon
-from accord.lexicon.chain import Chain
+from accord.lexicon.analysis import Chain, Lexicon
 from accord.lexicon.closed import LIKELY, Closed, looks
 from accord.lexicon.guesser import LONGEST, Guesser
 from accord.models.common.arrays import load_arrays, narrow, save_arrays

@@ -17,8 +17,8 @@ import yaml
 from accord.corpora.formats import HUB
 from accord.corpora.sources import CORPORA
 from accord.errors import AccordError, ExistsError
-from accord.lexicon.chain import BUILT_IN
-from accord.lexicon.chain import find as find_lexicon
+from accord.lexicon.analysis import BUILT_IN
+from accord.lexicon.analysis import find as find_lexicon
 from accord.models.common.arrays import load_model, load_weights, packed, save_shards
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import Choice, extension, imported, parted

@@ -10,9 +10,8 @@ from typing import Any
 
 from accord.corpora import sources
 from accord.errors import AccordError, NotFoundError
-from accord.lexicon.analysis import FEATURES, feature_names
-from accord.lexicon.chain import BUILT_IN, FROM_PATH, TABLES
-from accord.lexicon.chain import files as lexicon_files
+from accord.lexicon.analysis import BUILT_IN, FEATURES, FROM_PATH, TABLES, feature_names
+from accord.lexicon.analysis import files as lexicon_files
 from accord.lexicon.index import Report
 from accord.lexicon.tables import read_table
 from accord.models.common.checks import expect, nearest

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.lexicon.chain import find
+from accord.lexicon.analysis import find
 from accord.models.common.registry import parted
 from accord.pipeline.base.arrow import WRITTEN, rows, splits, write_rows
 from accord.pipeline.base.artefact import META, FinishedRun, hash_of_file

@@ -12,7 +12,6 @@ from spacy.lang import char_classes
 from spacy_french import spacy_words
 
 from accord.corpora import sources, tokenise
-from accord.corpora.detokenise import detokenise, spans
 from accord.corpora.segment import segment
 from accord.corpora.text import words as words_of
 from accord.corpora.tokenise import (
@@ -22,7 +21,9 @@ from accord.corpora.tokenise import (
     WHOLE,
     comparable,
     cutter,
+    detokenise,
     normalise,
+    spans,
     tokenised,
 )
 

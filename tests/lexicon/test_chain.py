@@ -11,7 +11,7 @@ from plug_in_cases import install
 
 from accord import lexicon
 from accord.lexicon import Analysis, LexiconError
-from accord.lexicon.chain import plug_in_file
+from accord.lexicon.analysis import plug_in_file
 
 ROOT = Path(__file__).parents[2]
 FIRST = (

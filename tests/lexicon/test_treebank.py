@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from accord import lexicon
-from accord.lexicon.analysis import LexiconError
-from accord.lexicon.chain import files
+from accord.lexicon.analysis import LexiconError, files
 from accord.lexicon.tables import SPACY_MODEL, about_spacy_model
 
 pytest.importorskip(SPACY_MODEL)

@@ -13,7 +13,7 @@ from accord.pipeline.ask.correct import Corrector, Prior
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.find import one
-from accord.zoo.lattices import NBest, RankMeasures, Terms, Weights, read_nbest
+from accord.zoo.lattices import NBest, Terms, Weights, ranks_of_the_best, read_nbest
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
@@ -75,8 +75,8 @@ def test_ranks_count_the_hypothesis_with_the_fewest_errors():
         NBest("b", ["u", "v"], [1.0, 2.0], "v"),
     ]
     totals = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, -np.inf]])
-    found = RankMeasures.measured(lists, totals)
-    assert (found.first, found.rank, found.reciprocal, found.sentences) == (0.5, 1.5, 0.75, 0.5)
+    expected = "first in 50.0%, mean 1.50, mean reciprocal 0.750; sentences with an error 50.0%"
+    assert ranks_of_the_best(lists, totals) == expected
     assert Weights(0, 0).totals(
         Terms(totals, np.zeros((2, 3)), np.zeros((2, 3)), [])
     ) == pytest.approx(totals)

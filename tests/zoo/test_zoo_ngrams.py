@@ -16,17 +16,20 @@ from accord.models.data import END, Sentences
 from accord.models.inference.torch_model import TorchBackground
 from accord.models.ngrams import count
 from accord.models.parts import HISTORIES, SMOOTHINGS
-from accord.zoo.backgrounds import kinds
-from accord.zoo.ngrams import (
+from accord.pipeline.config.sections import BackgroundParams
+from accord.zoo.backgrounds import (
     ArpaBackground,
+    kinds,
+    load_arpa,
+    prepare_arpa,
+)
+from accord.zoo.ngrams import (
     Chosen,
     _likeliest,
     _lost,
     add_alpha,
     backed_off,
-    load,
     ngram_automaton,
-    prepare,
     pruned,
     read_arpa,
     witten_bell,
@@ -460,8 +463,10 @@ ARPA_TEXT = Sentences(np.array([4, 3, 2, 0, 1, 2, 5, 0]), np.array([4, 4]))
 
 def arpa_background(folder, text=ARPA_FILE, seed=0) -> ArpaBackground:
     (folder / "b.arpa").write_text(text, encoding="utf-8")
-    order = prepare(folder / "b.arpa", ARPA_FORMS, ARPA_MASS, folder)
-    return load(random_features(len(ARPA_FORMS), width=2, seed=seed, real=False), folder, order)
+    params = BackgroundParams(kind={"kind": "arpa", "file": str(folder / "b.arpa")})
+    prepared = prepare_arpa(params, ARPA_FORMS, ARPA_MASS, folder)
+    features = random_features(len(ARPA_FORMS), width=2, seed=seed, real=False)
+    return load_arpa(features, folder, **prepared)
 
 
 def test_words_have_what_the_file_says_and_those_it_lacks_share_that_of_unk(tmp_path):

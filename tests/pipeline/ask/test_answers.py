@@ -11,9 +11,8 @@ from operations import grows_as_its_size
 
 import accord
 from accord import load
-from accord.corpora.detokenise import detokenise, spans
 from accord.corpora.segment import segment
-from accord.corpora.tokenise import tokenised
+from accord.corpora.tokenise import detokenise, spans, tokenised
 from accord.pipeline.ask.correct import corrections
 from accord.pipeline.ask.explain import without_gap
 from accord.pipeline.ask.scorer import Reader, Scorer

@@ -87,9 +87,7 @@ def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path
     folder = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
     (found,) = loaded_by(["score", "Le chat dort.", "--run", str(folder)])
     assert "accord.models.inference.numpy_model" in found
-    assert not found & (
-        {"torch"} | ALWAYS | TABLES | {"yaml", "accord.lexicon.chain", "huggingface_hub"}
-    )
+    assert not found & ({"torch"} | ALWAYS | TABLES | {"yaml", "huggingface_hub"})
 
 
 # As after `pip install accord-lm`, which brings no package of the extra `train`. Prints the exit
