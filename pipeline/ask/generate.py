@@ -355,7 +355,7 @@ class Generator:
         words = beginning_words(scorer, start) if scorer.in_context(context) else self.start
         self.start_ids = [scorer.id_of(word) for word in words]
         if analyses is None and (constraints or pattern is not None):
-            analyses = scorer.parts.analyses(ASKED)
+            analyses = scorer.parts.readings.table(ASKED)
         of_model = scorer.vocabulary, analyses, scorer.as_read, self.spelling if spelled else None
         if pattern is None:
             self.constrained = positional_automaton(constraints, len(words), *of_model)

@@ -65,7 +65,7 @@ class Frequency:
 
     def __init__(self, scorer: Scorer):
         self.known = scorer.vocabulary.known
-        counts = scorer.parts.counts().astype(float)
+        counts = scorer.parts.words.column("count").astype(float)
         counts[END_ID] = 0
         self.in_training = counts * (1e6 / max(counts.sum(), 1))
 

@@ -89,7 +89,7 @@ class ReadVectors:
         """
         if lexicon == LEMMAS:
             columns = ["word", "lemma", "upos", "source"]
-            table = self.scorer.parts.analyses(columns).astype({"upos": str, "source": str})
+            table = self.scorer.parts.readings.table(columns).astype({"upos": str, "source": str})
             table = table[table["source"] != "guesser"].drop_duplicates(columns[:3])
             groups: Iterable = table.groupby(["lemma", "upos"])["word"].agg(list)
         else:

@@ -88,7 +88,7 @@ class Artefact:
     def _changed(self, files: tuple[str, ...], digest: Callable[[Path], str]) -> Iterator[Path]:
         for name, expected in self.digests(files).items():
             path = self.folder / name
-            if not path.exists() or digest(path) != expected:
+            if not path.is_file() or digest(path) != expected:
                 yield path
 
     def strangers(self) -> Iterator[str]:

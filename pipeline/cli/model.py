@@ -480,7 +480,7 @@ def vectors(
     if inflection:
         _expect(not words, "--inflection: expected no words", words)
         scorer = load_model(run, model)
-        analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
+        analyses = scorer.parts.readings.table(["word", "lemma", "upos", "feats", "source"])
         analyses = analyses.astype(dict.fromkeys(("upos", "feats"), str))
         table = read.inflection(read.ReadVectors(scorer), analyses, retrofit)
         _print_numbers(table, table.columns[3:], "{:.1%}")

@@ -24,7 +24,7 @@ from accord.lexicon.closed import LIKELY, Closed, looks
 from accord.lexicon.guesser import LONGEST, Guesser
 from accord.models.common.arrays import load_arrays, narrow, save_arrays
 from accord.models.common.files import load_json
-from accord.pipeline.base.names import CHAIN, END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
+from accord.pipeline.base.names import CHAIN, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
 from accord.pipeline.model.words import (
     ANALYSES,
     WORDS,
@@ -36,7 +36,6 @@ from accord.pipeline.model.words import (
 )
 
 ENDINGS = "endings.npz"
-STARTS = {END[0], UNKNOWN[0]}  # of special words; few others have one, so few are tested
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 
@@ -146,11 +145,6 @@ def _distinctive(look: str, kinds: dict[str, int]) -> dict[str, int]:
     return {f"{look} {end}": kind for end, kind in kinds.items() if shorter(end) != kind}
 
 
-def _lower(form: str) -> str:
-    """Lowercase letter by letter, as Arrow counted the endings: İ is i, not two letters."""
-    return "".join(letter.lower()[0] for letter in form)
-
-
 class Endings(_Answers):
     """Reads any form as its class."""
 
@@ -168,16 +162,15 @@ class Endings(_Answers):
         self.means = [name.removeprefix(UNKNOWN).strip().partition(" ") for name in classes]
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        lower = [_lower(form) for form in forms]
-        means = [self.means[self._kind(*pair)] for pair in zip(looks(forms), lower, strict=True)]
-        rows = [(place, "", upos, feats) for place, (upos, _, feats) in enumerate(means)]
-        table = pd.DataFrame(rows, columns=COLUMNS[:4]).astype({"word": np.int64})
-        return table.assign(weight=1.0, source=self.name)
-
-    def _kind(self, look: str, form: str) -> int:
-        starts = range(max(0, len(form) - LONGEST), len(form) + 1)
-        keys = (f"{look} {form[start:]}" for start in starts)
-        return next((self.kinds[key] for key in keys if key in self.kinds), 0)
+        rows = []
+        for place, (look, form) in enumerate(zip(looks(forms), forms, strict=True)):
+            # Letter by letter, as Arrow counted the endings: İ is i, not two letters.
+            lower = "".join(letter.lower()[0] for letter in form)
+            starts = range(max(0, len(lower) - LONGEST), len(lower) + 1)
+            keys = (f"{look} {lower[start:]}" for start in starts)
+            upos, _, feats = self.means[next((self.kinds[k] for k in keys if k in self.kinds), 0)]
+            rows.append((place, "", upos, feats, 1.0, self.name))
+        return pd.DataFrame(rows, columns=COLUMNS).astype({"word": np.int64})
 
 
 class ListedWords(_Answers):
@@ -200,11 +193,7 @@ class ListedWords(_Answers):
 def read_vocabulary(analysed: Path) -> Vocabulary:
     """Read the words of the stage `analyse`, those of corpus.pretraining included."""
     forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
-    known = {
-        form: number
-        for number, form in enumerate(forms)
-        if form[:1] not in STARTS or not is_special(form)
-    }
+    known = {form: number for number, form in enumerate(forms) if not is_special(form)}
 
     def classes() -> UnknownClasses:
         readings = Readings(analysed / ANALYSES, KnownWords.load(analysed / WORDS))
@@ -222,5 +211,5 @@ def classes_of(
     unknown = readings.words.unknown
     rules = [Closed(lowercase)] if "closed" in lexicons else []
     guesser = Endings(folder / ENDINGS, unknown) if "guesser" in lexicons else None
-    listed = ListedWords(readings, lowercase)
-    return UnknownClasses(unknown, Chain([listed, *rules], guesser=guesser))
+    chain = Chain([ListedWords(readings, lowercase), *rules], guesser=guesser)
+    return UnknownClasses(unknown, chain)

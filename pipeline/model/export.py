@@ -21,7 +21,7 @@ from accord.lexicon.analysis import BUILT_IN
 from accord.lexicon.analysis import find as find_lexicon
 from accord.models.common.arrays import load_model, load_weights, packed, save_shards
 from accord.models.common.files import WEIGHTS, load_json
-from accord.models.common.registry import Choice, extension, imported, parted
+from accord.models.common.registry import extension, imported, parted
 from accord.models.parts import BACKGROUNDS
 from accord.models.spelling.spelling import score_text
 from accord.pipeline.base.artefact import Artefact
@@ -119,7 +119,9 @@ def describe(model: TrainedModel, name: str) -> dict[str, Any]:
     corpora = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
-    kind = _without_paths(config["background"]["kind"])
+    kind = config["background"]["kind"]
+    if files := BACKGROUNDS.files(kind):  # kept by their names, without the paths of this machine
+        kind = {key: Path(value).name if value in files else value for key, value in kind.items()}
     params["background"]["kind"] = kind
     path = made["analyse"] / MADE_OF
     start = load_json(path, dict) if path.exists() else {}
@@ -130,19 +132,11 @@ def describe(model: TrainedModel, name: str) -> dict[str, Any]:
         "lookup": {**config["lookup"], "names": [*map(plain_name, config["lookup"]["names"])]},
         "background": {**config["background"], "kind": kind},
         "start": start.get("name"),
-        "corpora": _licences(start.get("corpora", ()), corpora, _of_corpus),
-        "lexicons": _licences(start.get("lexicons", ()), lexicons, _of_lexicon),
+        "corpora": _licences(start.get("corpora", ()), corpora, CORPORA.get),
+        "lexicons": _licences(start.get("lexicons", ()), lexicons, find_lexicon),
         "params": params,
         "scores": read_scores(made["evaluate"]).to_dict("records"),
     }
-
-
-def _without_paths(background: Choice) -> Choice:
-    """Return the kind of a background with the names alone of the files that it was made from."""
-    files = BACKGROUNDS.files(background)
-    if not files or not isinstance(background, dict):
-        return background
-    return {key: Path(v).name if v in files else v for key, v in background.items()}
 
 
 def _round_weights(model: ModelFolder, folder: Path, valid: HeldOut) -> dict[str, float]:
@@ -169,7 +163,7 @@ def _round_weights(model: ModelFolder, folder: Path, valid: HeldOut) -> dict[str
         rounded(int8=False)
     say(
         f"validation: {whole:.5f} nats a word; in half precision {half:.5f}, with matrices in int8 "
-        f"{int8:.5f}: {'int8 is kept' if is_int8 else 'half precision is kept'}"
+        f"{int8:.5f}: {'int8' if is_int8 else 'half precision'} is kept"
     )
     return {"before": whole, "half": half, "int8": int8}
 
@@ -195,15 +189,8 @@ SIGNS = re.compile(r"[\[\]|`]")  # links, pictures, cells and code of Markdown
 WITHOUT_DATA = {"closed": "MIT", "guesser": "that of the lexicons it learned from"}
 # Licences that leave the choice of another one to a work that is made from the text.
 PERMISSIVE = ("public domain", "open data of the DILA")
-SHOWN = (
-    "perplexity",
-    "nats per word",
-    "bits per character",
-    "bits per character without context",
-    "words",
-    "accuracy",
-    "ties",
-)
+SHOWN = ("perplexity", "nats per word", "bits per character", "bits per character without context")
+SHOWN += ("words", "accuracy", "ties")
 
 CARD = """---
 {header}---
@@ -247,6 +234,11 @@ Cite Accord (`CITATION.cff` in its repository), the texts and lexicons above, an
 the model: M. Dymetman and C. Xiao, *Log-Linear RNNs: Towards Recurrent Neural Networks with \
 Flexible Prior Knowledge*, 2016, arXiv 1607.02467.
 """
+ROUNDING = (
+    " The scores were measured before the weights were rounded. On validation text the model had "
+    "{before:.4f} nats per word then, in half precision {half:.4f}, with matrices in int8 "
+    "{int8:.4f}."
+)
 PROTOCOLS = {
     "open": "Every string has a probability: a character model spells unknown words.",
     "closed": "The vocabulary is closed: the words of the whole corpus, the test's included.",
@@ -258,11 +250,13 @@ Licence = dict[str, str]  # of a text or lexicon: its name and licence
 
 
 def _licences(
-    of_start: Sequence[Licence], sources: Sequence[str | None], licence: Callable[[str], str]
+    of_start: Sequence[Licence], sources: Sequence[str | None], find: Callable[[str], Any]
 ) -> list[Licence]:
     """Return the names and licences of the initial checkpoint's sources and of further ones."""
-    names = filter(None, dict.fromkeys(sources))
-    added = [{"name": plain_name(name), "licence": licence(name)} for name in names]
+    added = []
+    for name in filter(None, dict.fromkeys(sources)):
+        licence = WITHOUT_DATA.get(name) or getattr(find(name), "licence", UNKNOWN)
+        added.append({"name": plain_name(name), "licence": str(licence)})
     return [*of_start, *(source for source in added if source not in of_start)]
 
 
@@ -270,14 +264,6 @@ def plain_name(source: str) -> str:
     """Return the name of a corpus or lexicon, without the folders of this machine."""
     known = source in CORPORA or source in BUILT_IN or source.startswith(HUB)
     return source.removeprefix(HUB) if known else Path(source).name
-
-
-def _of_corpus(source: str) -> str:
-    return CORPORA[source].licence if source in CORPORA else UNKNOWN
-
-
-def _of_lexicon(name: str) -> str:
-    return str(WITHOUT_DATA.get(name) or getattr(find_lexicon(name), "licence", UNKNOWN))
 
 
 def card(about: Mapping[str, Any]) -> str:
@@ -313,7 +299,7 @@ def card(about: Mapping[str, Any]) -> str:
         weights=f"The weights are under {inert(of_weights)}, as the texts are or allow."
         if of_weights
         else "The weights are under the licences of its texts.",
-        rounding=_rounding(about.get("rounding")),
+        rounding=ROUNDING.format(**about["rounding"]) if about.get("rounding") else "",
         protocol=PROTOCOLS[params["analyse"]["protocol"]],
         made_of=markdown(table),
         counts=", and its training text as numbers, as its n-grams are counted from it"
@@ -327,24 +313,10 @@ def inert(text: str) -> str:
     return SIGNS.sub(r"\\\g<0>", escape(" ".join(text.split()), quote=False))
 
 
-def _rounding(losses: Mapping[str, float] | None) -> str:
-    """Write what rounding cost a compact model; nothing for others."""
-    if not losses:
-        return ""
-    return (
-        " The scores were measured before the weights were rounded. On validation text the "
-        "model had {before:.4f} nats per word then, in half precision {half:.4f}, with matrices "
-        "in int8 {int8:.4f}.".format(**losses)
-    )
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
-
-
 def _scores(rows: Sequence[Mapping[str, Any]]) -> str:
     table = pd.DataFrame(rows)
     table = table[table["metric"].isin(SHOWN) & (table["split"] != "train")]
     wide = table.pivot(index="split", columns="metric", values="value")
-    wide = wide[[name for name in SHOWN if name in wide]].map(_number)
+    wide = wide[[name for name in SHOWN if name in wide]]
+    wide = wide.map(lambda value: f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}")
     return markdown(wide.replace("nan", "").reset_index().map(inert))

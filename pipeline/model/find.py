@@ -110,7 +110,10 @@ def find(name: str | Path | None) -> list[TrainedModel]:
         return [*_of_run(path).values()]
     if is_run(path.parent):
         return [_of_run(path.parent, path.name)[path.name]]
-    raise NotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
+    folders = path.parent.iterdir() if path.parent.is_dir() else ()
+    names = sorted(p.name for p in folders if is_run(p) or (p / CONFIG).is_file())
+    advice = nearest(path.name, names) if names else ""
+    raise NotFoundError(f"{name} is no trained model: {EXPECTED}{advice}")
 
 
 def one(name: str | Path | None = None, model: str | None = None) -> TrainedModel:
@@ -133,13 +136,11 @@ def is_run(folder: Path) -> bool:
 def _of_run(folder: Path, expected: str | None = None) -> dict[str, TrainedModel]:
     """Return the trained models of a run by name, with the expected one."""
     run = FinishedRun.read(folder)
-    models = {
-        name: TrainedModel(
-            name, "run", folder, made["train"], made, run.params[name]["analyse"]["protocol"]
-        )
-        for name, made in run.artefacts.items()
-        if "train" in made
-    }
+    models = {}
+    for name, made in run.artefacts.items():
+        if "train" in made:
+            protocol = run.params[name]["analyse"]["protocol"]
+            models[name] = TrainedModel(name, "run", folder, made["train"], made, protocol)
     if not models:
         raise _unfinished(folder, "a trained model")
     if expected is not None and expected not in models:
@@ -154,13 +155,6 @@ def _unfinished(folder: Path, expected: str) -> NotFoundError:
     return NotFoundError(
         f"{folder} is not finished: expected {expected}, found none. `accord run` continues it."
     )
-
-
-def _nearest(path: Path) -> str:
-    """Return the end of an error: the nearest name of a model in the folder of a missing path."""
-    folders = path.parent.iterdir() if path.parent.is_dir() else ()
-    names = sorted(p.name for p in folders if is_run(p) or (p / CONFIG).is_file())
-    return nearest(path.name, names) if names else ""
 
 
 def find_start(start: str) -> Artefact:

@@ -78,8 +78,6 @@ from accord.pipeline.model.words import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from accord.models.inference.torch_model import Backward
     from accord.models.log_linear import Described
     from accord.pipeline.model.endings import UnknownClasses
@@ -150,14 +148,6 @@ class ModelFolder:
     def readings(self) -> Readings:
         return Readings(self.folder / ANALYSES, self.words)
 
-    def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
-        """Return a row for each reading of each known word, with these columns."""
-        return self.readings.table(columns)
-
-    def counts(self) -> np.ndarray:
-        """Return the occurrences of each word in the training text, by id."""
-        return self.words.column("count")
-
     def mass(self) -> np.ndarray:
         """Return b of every word."""
         return self.words.mass(parted(self.background.kind)[0], self.background.share)
@@ -191,16 +181,11 @@ class ModelFolder:
     def _load_features(self, side: str, signature: np.ndarray) -> Features:
         path = self.folder / FEATURES
         chosen = load_arrays(path, _FEATURE_ARRAYS, [f"{side}_{name}" for name in _ROWS])
-        lengths, indices, values, value, vector, feature_count = chosen.values()
+        lengths, indices, values, value, vector, count = chosen.values()
         try:
-            return Features(
-                np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-                indices,
-                values[value],
-                signature,
-                int(feature_count),
-                *((self._vectors, vector) if len(vector) else ()),
-            )
+            starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+            dense = (self._vectors, vector) if len(vector) else ()
+            return Features(starts, indices, values[value], signature, int(count), *dense)
         except (ValueError, TypeError, IndexError) as error:
             raise AccordError(f"{path}: {side}: {error}") from None
 
@@ -247,8 +232,7 @@ class ModelFolder:
         if not self.reads_words or not computes(self.recipe, parted(self.background.kind)[0]):
             return imported(IN_TORCH)(self)
         mass = self.mass()
-        features = without_the_impossible(self.phi, self, mass)
-        where = f"{self.folder}: "
+        features, where = without_the_impossible(self.phi, self, mass), f"{self.folder}: "
         return NumpyModel(self.recipe, self.weights(), features, mass, self.psi, where)
 
     @cached_property
@@ -281,16 +265,12 @@ class ModelFolder:
     @property
     def classes(self) -> np.ndarray | None:
         """Return the cluster of each word; subwords have none."""
-        return None if self.subwords else self._array("classes.npy")
+        return None if self.subwords else _array(self.folder / "classes.npy")
 
     @property
     def letters(self) -> np.ndarray | None:
         """Return the letters of each word, where words are read by them."""
-        return self._array("letters.npy")
-
-    def _array(self, name: str) -> np.ndarray | None:
-        path = self.folder / name
-        return load_array(path) if path.exists() else None
+        return _array(self.folder / "letters.npy")
 
     def described(self) -> "Described":
         """Return the forms of words and the names of features, for outputs that read them."""
@@ -304,10 +284,16 @@ class ModelFolder:
     @property
     def texts(self) -> list[Sentences]:
         """Return the texts that n-grams are counted on."""
-        return [_read_text(path) for path in sorted(self.folder.glob("text-*.npz"))]
+        texts = (load_arrays(path, _OF_TEXT) for path in sorted(self.folder.glob("text-*.npz")))
+        return [Sentences(*(a if a.size else None for a in text.values())) for text in texts]
+
+
+def _array(path: Path) -> np.ndarray | None:
+    return load_array(path) if path.exists() else None
 
 
 _ROWS = ("lengths", "indices", "values", "value", "vector", "feature_count")
+_OF_TEXT = ("ids", "lengths", "labels", "documents")  # the first columns of Sentences
 _FEATURE_ARRAYS = ("names", *(f"{side}_{name}" for side in ("phi", "psi") for name in _ROWS))
 
 
@@ -363,16 +349,14 @@ def write_prepared(
     phi = Features.load(inputs["featurise"] / "phi.npz")
     path = inputs["featurise"] / "psi.npz"
     psi = Features.load(path) if path.exists() else None
-    spelled = inputs["background"] / "spelled.npy"
-    about = config["background"]
+    background, about, none = inputs["background"], config["background"], np.zeros(0, np.int64)
+    spelled = _array(background / "spelled.npy")
     KnownWords.load(inputs["analyse"] / WORDS).with_columns(
-        load_array(inputs["background"] / "share.npy"),
-        load_array(inputs["background"] / "b.npy"),
-        parted(about["kind"])[0],
-        about["share"],
+        *(load_array(background / name) for name in ("share.npy", "b.npy")),
+        *(parted(about["kind"])[0], about["share"]),
         signature=phi.signature,
-        read=np.zeros(0, np.int64) if psi is None else psi.signature,
-        spelled=load_array(spelled) if spelled.exists() else np.zeros(0, np.int64),
+        read=none if psi is None else psi.signature,
+        spelled=none if spelled is None else spelled,
     ).save(folder / WORDS)
     names = load_json(inputs["featurise"] / "names.json", list)
     save_features(phi, psi, names, folder / FEATURES)
@@ -381,44 +365,24 @@ def write_prepared(
         save_weights({VECTORS: dense[0].vectors}, folder / VECTORS_FILE)
     if BACKGROUNDS.about(about["kind"], "reads_text"):
         for number, text in enumerate(texts):
-            _save_text(text, folder / f"text-{number}.npz")
+            columns = ((name, getattr(text, name)) for name in _OF_TEXT)
+            arrays = {n: np.zeros(0, np.uint8) if c is None else c for n, c in columns}
+            save_arrays(folder / f"text-{number}.npz", arrays, packed=True)
 
 
 def save_features(phi: Features, psi: Features | None, names: Sequence[str], path: Path) -> None:
     """Write Φ and Ψ without the signatures of words and without vectors, and all names."""
-    letters = np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)
-    arrays = {"names": letters}
+    arrays = {"names": np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)}
+    none = np.zeros(0, np.uint8)
     for side, features in (("phi", phi), ("psi", psi)):
-        rows = dict.fromkeys(_ROWS, np.zeros(0, np.uint8)) if features is None else _rows(features)
-        arrays |= {f"{side}_{name}": array for name, array in rows.items()}
+        rows = [none] * len(_ROWS)
+        if features is not None:
+            values, code = np.unique(features.values, return_inverse=True)
+            vector = narrow(features.vector) if features.dimensions else none
+            rows = [narrow(np.diff(features.indptr)), narrow(features.indices)]
+            rows += [values, narrow(code), vector, np.array(features.feature_count)]
+        arrays |= {f"{side}_{name}": array for name, array in zip(_ROWS, rows, strict=True)}
     save_arrays(path, arrays, packed=True)
-
-
-def _rows(features: Features) -> dict[str, np.ndarray]:
-    values, code = np.unique(features.values, return_inverse=True)
-    return {
-        "lengths": narrow(np.diff(features.indptr)),
-        "indices": narrow(features.indices),
-        "values": values,
-        "value": narrow(code),
-        "vector": narrow(features.vector) if features.dimensions else np.zeros(0, np.uint8),
-        "feature_count": np.array(features.feature_count),
-    }
-
-
-_OF_TEXT = ("ids", "lengths", "labels", "documents")
-
-
-def _save_text(text: Sentences, path: Path) -> None:
-    columns = {name: getattr(text, name) for name in _OF_TEXT}
-    empty = np.zeros(0, np.uint8)
-    arrays = {name: empty if column is None else column for name, column in columns.items()}
-    save_arrays(path, arrays, packed=True)
-
-
-def _read_text(path: Path) -> Sentences:
-    arrays = load_arrays(path, _OF_TEXT)
-    return Sentences(**{name: array if array.size else None for name, array in arrays.items()})
 
 
 def write_config(config: dict[str, Any], folder: Path) -> None:
@@ -479,8 +443,6 @@ def _check_files(folder: Path, hashes: dict[str, Any]) -> None:
                 f"{folder / CONFIG}: expected names of files beside it and their hashes, "
                 f"got {name!r}: {digest!r:.100}"
             )
-        if not (folder / name).is_file():
-            raise Damaged(f"{folder / name} is missing")
     present = {path.name for path in folder.iterdir() if path.suffix in READ}
     for name in sorted(present - {CONFIG, META} - hashes.keys()):
         raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
@@ -492,8 +454,7 @@ def _check_files(folder: Path, hashes: dict[str, Any]) -> None:
                 claimed = sum(member.file_size for member in archive.infolist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise AccordError(f"{path} cannot be loaded: {error}") from None
-        most = ALWAYS + MOST_PACKED * path.stat().st_size
-        if claimed > most:
+        if claimed > (most := ALWAYS + MOST_PACKED * path.stat().st_size):
             raise AccordError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
 
 

@@ -37,9 +37,8 @@ def ngrams(model: ModelFolder, features: Features, texts: Texts, folds: int) -> 
     factors = None
     if path.exists() and not model.subwords:
         factors = load_arrays(path, parted(settings.history)[1]["factors"].split())
-    smoothing = partial(SMOOTHINGS.make, settings.smoothing)
-    counted = features, texts, settings.order, smoothing, model.prior, folds
-    context = HistoryContext(*counted, model.classes, factors)
+    counted = settings.order, partial(SMOOTHINGS.make, settings.smoothing), model.prior, folds
+    context = HistoryContext(features, texts, *counted, model.classes, factors)
     return HISTORIES.make(settings.history, context)
 
 
@@ -108,12 +107,12 @@ def _network(
     recipe: Recipe, model: ModelFolder, features: Features, background: Background
 ) -> Maker:
     """Return a maker of a network over a background, or over a model with that background."""
-    labels, classes = _label_counts(recipe, model), model.classes
-    ends = ends_of_words(model.folder) if model.subwords else None
+    labels, classes, of_words = _label_counts(recipe, model), model.classes, not model.subwords
     psi: Psi | None = None
-    if not model.subwords:
+    if of_words:
         psi = model.letters if reads_letters(recipe.input) else model.psi
-    described = None if model.subwords else model.described
+    ends = None if of_words else ends_of_words(model.folder)
+    described = model.described if of_words else None
 
     def make() -> LanguageModel:
         below = background

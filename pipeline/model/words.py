@@ -63,9 +63,8 @@ class FrontCoded(Sequence[str]):
             shared.append(common_prefix(preceding, letters) if place % BLOCK else 0)
             rests.append(letters[shared[-1] :])
             preceding = letters
-        lengths = np.array([len(rest) for rest in rests], np.uint16)
         together = np.frombuffer(b"".join(rests), np.uint8)
-        return cls(np.array(shared, np.uint16), lengths, together)
+        return cls(np.array(shared, np.uint16), np.array([*map(len, rests)], np.uint16), together)
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -80,24 +79,20 @@ class FrontCoded(Sequence[str]):
         return self._block(place // BLOCK)[place % BLOCK].decode(errors="replace")
 
     def __iter__(self) -> Iterator[str]:
-        for block in range(-(-len(self) // BLOCK)):
+        for block in self._blocks:
             yield from (form.decode(errors="replace") for form in self._block(block))
 
     def between(self, start: int, end: int) -> list[bytes]:
         """Return the forms from one position to another."""
         blocks = range(start // BLOCK, -(-end // BLOCK))
-        return [form for block in blocks for form in self._block(block)][start % BLOCK :][
-            : end - start
-        ]
+        forms = [form for block in blocks for form in self._block(block)]
+        return forms[start % BLOCK :][: end - start]
 
     def find(self, form: str) -> int:
         """Return the position of a form, −1 if it is missing."""
         letters = form.encode(errors="surrogatepass")  # halves of characters match nothing
-        blocks = range(-(-len(self) // BLOCK))
-        block = bisect_right(blocks, letters, key=self._first) - 1
-        if block < 0:
-            return -1
-        forms = self._block(block)
+        block = bisect_right(self._blocks, letters, key=self._first) - 1
+        forms = self._block(block) if block >= 0 else []
         return block * BLOCK + forms.index(letters) if letters in forms else -1
 
     def beginning_with(self, letters: bytes) -> tuple[int, int]:
@@ -106,8 +101,12 @@ class FrontCoded(Sequence[str]):
 
     def _lower_bound(self, letters: bytes) -> int:
         """Return the position of the first form from these bytes on."""
-        block = bisect_left(range(-(-len(self) // BLOCK)), letters, key=self._first) - 1
+        block = bisect_left(self._blocks, letters, key=self._first) - 1
         return block * BLOCK + bisect_left(self._block(block), letters) if block >= 0 else 0
+
+    @property
+    def _blocks(self) -> range:
+        return range(-(-len(self) // BLOCK))
 
     def _first(self, block: int) -> bytes:
         end = int(self.ends[block * BLOCK])
@@ -402,9 +401,9 @@ def _encode_sets(analyses: "pd.DataFrame", words: int) -> tuple[dict[str, np.nda
     of_word = [
         sets.setdefault(tuple(numbers[start:end]), len(sets)) for start, end in pairwise(starts)
     ]
-    columns = dict(zip((*TEXTS, "weight"), zip(*reading, strict=True), strict=True))
-    arrays = {name: np.array(columns[name], str) for name in TEXTS}
-    arrays["weight"] = np.array(columns["weight"], np.float64)
+    *texts, weights = zip(*reading, strict=True)
+    arrays = {name: np.array(texts, str) for name, texts in zip(TEXTS, texts, strict=True)}
+    arrays["weight"] = np.array(weights, np.float64)
     arrays["lengths"] = narrow(np.array([*map(len, sets)]))
     arrays["reading"] = narrow(np.array([*chain.from_iterable(sets)]))
     return arrays, np.array(of_word)
@@ -420,11 +419,8 @@ def _encode_lemmas(analyses: "pd.DataFrame", words: KnownWords) -> dict[str, np.
         letters = lemma.encode()
         shared.append(common_prefix(forms[row], letters))
         rests.append(letters[shared[-1] :])
-    return {
-        "lemma_shared": narrow(np.array(shared)),
-        "lemma_length": narrow(np.array([len(rest) for rest in rests])),
-        "lemma_letters": np.frombuffer(b"".join(rests), np.uint8),
-    }
+    lengths, letters = np.array([*map(len, rests)]), np.frombuffer(b"".join(rests), np.uint8)
+    return dict(zip(LEMMAS, (narrow(np.array(shared)), narrow(lengths), letters), strict=True))
 
 
 class Readings:
@@ -520,11 +516,9 @@ class Lemmas:
         """Return the lemmas of forms that follow each other from a position on."""
         bounds = self.first[place : place + len(forms) + 1]
         rows = slice(bounds[0], bounds[-1])
-        starts, ends = self.ends[rows] - self.length[rows], self.ends[rows]
         letters = chain.from_iterable(map(repeat, map(str.encode, forms), np.diff(bounds).tolist()))
-        parts = zip(
-            letters, self.shared[rows].tolist(), starts.tolist(), ends.tolist(), strict=True
-        )
+        columns = self.shared[rows], self.ends[rows] - self.length[rows], self.ends[rows]
+        parts = zip(letters, *(column.tolist() for column in columns), strict=True)
         return [
             (form[:shared] + self.letters[start:end]).decode(errors="replace")
             for form, shared, start, end in parts

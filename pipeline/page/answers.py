@@ -275,7 +275,7 @@ class AskedModel:
     @cached_property
     def _expectant(self) -> Reader:
         """Return the reader that follows the features which the page draws."""
-        feats = self.scorer.parts.analyses(["feats"])["feats"].cat.categories
+        feats = self.scorer.parts.readings.table(["feats"])["feats"].cat.categories
         known = {POS, *feature_names(feats)}
         return Reader(self.scorer, [name for name in FEATURES if name in known])
 
@@ -286,7 +286,7 @@ class AskedModel:
     @cached_property
     def _analyses(self) -> "pd.DataFrame":
         """Return the analyses of all words, for constraints."""
-        return self.scorer.parts.analyses(ASKED)
+        return self.scorer.parts.readings.table(ASKED)
 
     def _without(self, off: Iterable[str]) -> Scorer:
         """Return the scorer without the features of some families in its prediction."""

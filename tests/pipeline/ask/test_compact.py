@@ -81,7 +81,7 @@ def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(run, sma
     mass = np.load(made["background"] / "b.npy")
     np.testing.assert_array_equal(small.parts.mass(), mass)
     ours, theirs = (
-        small.parts.analyses(COLUMNS),
+        small.parts.readings.table(COLUMNS),
         pd.read_parquet(made["analyse"] / "analyses.parquet"),
     )
     texts = dict.fromkeys(("lemma", "upos", "feats", "source"), object)
@@ -89,7 +89,7 @@ def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(run, sma
 
 
 def test_readings_that_are_looked_up_one_by_one_are_those_of_the_table(small):
-    table, forms = small.parts.analyses(COLUMNS), small.vocabulary.forms
+    table, forms = small.parts.readings.table(COLUMNS), small.vocabulary.forms
     readings = small.parts.readings
     for form, number in [*small.vocabulary.known.items()][::40]:
         rows = table[table["word"] == number][[*Reading._fields]]

@@ -92,7 +92,7 @@ def test_frequencies_are_those_of_lexique_whatever_was_fetched(scorer, monkeypat
     assert found["chats"] == pytest.approx(1.432, abs=5e-4)
     assert found["Des"] == found["des"] > found["chats"]
     assert np.isnan(found["zyglotrons"])
-    counts = scorer.parts.counts()[1:]
+    counts = scorer.parts.words.column("count")[1:]
     stop = counts[scorer.id_of(".") - 1] / counts.sum() * 1e6
     assert found["."] == pytest.approx(np.log10(stop)), "Lexique lacks it, the training text not"
 

@@ -157,7 +157,7 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
 def test_a_model_that_is_no_sum_over_features_generates(finished, model):
     scorer = accord.load(finished.folder, model)
     assert not scorer.model.is_sum
-    nouns = scorer.parts.analyses(["word", "upos"]).query("upos == 'NOUN'")["word"]
+    nouns = scorer.parts.readings.table(["word", "upos"]).query("upos == 'NOUN'")["word"]
     forms = {scorer.vocabulary.forms[word] for word in nouns}
     for sentence in Generator(scorer, "la", ["NOUN"]).sample(5, seed=1):
         assert sentence.words[0].form in forms and np.isfinite(sentence.log_p)
