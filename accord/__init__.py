@@ -10,16 +10,19 @@ only torch, numpy and safetensors can train models.
 """
 
 import os
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from accord.pipeline.ask.scorer import expect, load
     from accord.pipeline.ask.scorer import explain_words as explain
+    from accord.pipeline.ask.scorer import features_of_word as phi
     from accord.pipeline.ask.scorer import generate_sentences as generate
     from accord.pipeline.ask.scorer import score_sentence as score
     from accord.pipeline.ask.surprisal import surprisal
     from accord.pipeline.model.export import export
+    from accord.pipeline.run.opened import open_run
     from accord.pipeline.run.run import run
     from accord.pipeline.study.norms import norms
 
@@ -38,6 +41,8 @@ PLACES = {
     "generate": "accord.pipeline.ask.scorer:generate_sentences",
     "load": "accord.pipeline.ask.scorer:load",
     "norms": "accord.pipeline.study.norms:norms",
+    "open_run": "accord.pipeline.run.opened:open_run",
+    "phi": "accord.pipeline.ask.scorer:features_of_word",
     "run": "accord.pipeline.run.run:run",
     "score": "accord.pipeline.ask.scorer:score_sentence",
     "surprisal": "accord.pipeline.ask.surprisal:surprisal",
@@ -50,6 +55,8 @@ __all__ = [
     "generate",
     "load",
     "norms",
+    "open_run",
+    "phi",
     "run",
     "score",
     "surprisal",
@@ -57,6 +64,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("corpora", "lexicon", "models", "pipeline", "zoo"):
+        return import_module(f"accord.{name}")
     if name in PLACES:
         return resolve_name(PLACES[name])
     raise AttributeError(f"module 'accord' has no attribute '{name}'")

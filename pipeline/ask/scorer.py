@@ -197,6 +197,14 @@ class Scorer:
         """
         return imported(ANSWERS["generate"])(self, start, count, **options)
 
+    def phi(self, word: str) -> dict[str, float]:
+        """Return φ of a word: its features by their names; an unknown word has those of its class.
+
+        A word is what the model reads as one: `27`, `aujourd'hui`.
+        """
+        (form,) = self.single_words([word])
+        return self.parts.features.named(self.id_of(form))
+
     def nearest(self, word: str, most: int = 10) -> "pd.DataFrame":
         """Return the words whose vectors are nearest to that of a word, by cosine."""
         return imported(ANSWERS["nearest"])(self, word, most)
@@ -391,6 +399,11 @@ def score_sentence(
     `context` is that of `Scorer.score`.
     """
     return (model or bundled()).score(text, context)
+
+
+def features_of_word(word: str, model: Scorer | None = None) -> dict[str, float]:
+    """Return φ of a word, by default of the bundled model: its features by their names."""
+    return (model or bundled()).phi(word)
 
 
 def explain_words(

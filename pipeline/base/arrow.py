@@ -118,6 +118,19 @@ def splits(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in paths}
 
 
+def describe_splits(folder: Path) -> None:
+    """Write what `datasets.load_from_disk` reads, so that a folder of splits is a DatasetDict."""
+    names = [*splits(folder)]
+    (folder / "dataset_dict.json").write_text(json.dumps({"splits": names}))
+    unset = ("_fingerprint", "_format_columns", "_format_type")
+    for name in names:
+        (folder / name).mkdir()
+        state = {"_data_files": [{"filename": f"../{name}.arrow"}], "_split": name}
+        state |= dict.fromkeys(unset) | {"_format_kwargs": {}, "_output_all_columns": False}
+        (folder / name / "state.json").write_text(json.dumps(state))
+        (folder / name / "dataset_info.json").write_text(json.dumps({"description": ""}))
+
+
 class ArrayFile:
     """Writes chunks to one file as `np.save` would write them together."""
 

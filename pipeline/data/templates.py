@@ -11,6 +11,7 @@ A template that reads `letters` has no feature of unknown words, which have no l
 
 import re
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -152,13 +153,20 @@ def fill(
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
 
 
-def features_of(word: str, chain: Lexicon) -> dict[str, float]:
-    """Return φ of one word by a chain of lexicons and the default templates, as for a rare word.
+def features_of(
+    word: str, chain: Lexicon, params: FeaturiseParams | None = None
+) -> dict[str, float]:
+    """Return φ of one word by a chain of lexicons and some templates, as for a rare word.
 
-    Its lemmas count as frequent, so that they have features.
+    Its lemmas count as frequent, so that they have features. Templates that need more than the word
+    and its analyses give none.
     """
     types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
-    filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
+    params = params or FeaturiseParams()
+    templates = [name for name in params.templates if not OF_MEANING.fullmatch(name)]
+    alone = [name for name in templates if name not in ("frequency", "hashed")]
+    params = replace(params, templates=tuple(alone), forms=0)
+    filled = fill(params, types, chain.lookup([word]))
     return dict(zip(filled["feature"], filled["value"], strict=True))
 
 

@@ -591,6 +591,10 @@ class NamedFeatures:
         indices, values = self.phi.indices[entries], self.phi.values[entries]
         return dict(zip(indices.tolist(), values.tolist(), strict=True))
 
+    def named(self, word: int) -> dict[str, float]:
+        """Return the features of a word by their names."""
+        return {self.names[feature]: value for feature, value in self.row(word).items()}
+
     def grammar(self, word: int) -> list[str]:
         """Return the grammar of a word by its features: parts of speech, then features of UD."""
         names = [self.names[feature] for feature in self.row(word)]

@@ -7,8 +7,10 @@ below it.
 """
 
 import json
+import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,11 +36,13 @@ from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.catalogue import MissingData
 from accord.pipeline.data.fetch import fetch
 from accord.pipeline.model.find import RUNS, find_start
+from accord.pipeline.run.opened import OpenedRun
 from accord.pipeline.run.pool import Pool, Shards
 from accord.pipeline.stages.stage import TRAIN, Job, Stage
 from accord.pipeline.stages.table import STAGES, check_names
 
 State = Literal["done", "stale", "missing"]
+LINKS = "stages"  # in the folder of a run
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes
 
 
@@ -52,7 +56,7 @@ class Status:
     why: str
 
 
-class Run:
+class Run(OpenedRun):
     """One configuration in a folder of runs."""
 
     def __init__(
@@ -61,7 +65,7 @@ class Run:
         if config.name == ARTEFACTS:
             raise AccordError(f"a run cannot be called {ARTEFACTS}, like the folder of artefacts")
         self.config, self.shards, self.workers = config, shards, workers
-        self.folder = runs / config.name
+        super().__init__(runs / config.name)
         self.store = Store(runs / ARTEFACTS)
         self._former = self._manifest()
         # A finished run stays until the new one is complete.
@@ -94,7 +98,8 @@ class Run:
         if until is None or not self._was_finished:
             self._write_manifest()
         if not made:
-            say(f"all stages of '{self.config.name}' are done")
+            last = f" up to {until}" if until else ""
+            say(f"all stages of '{self.config.name}'{last} are done")
         if report := self.artefacts.get((WHOLE_RUN, "report")):
             report.check()
             publish(report, self.folder / "report")
@@ -132,7 +137,7 @@ class Run:
         artefact = job.make(
             self.store, partial(compute, job.params, job.folders), self._resumes(stage), forced
         )
-        say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
+        say(f"{label}: wrote {artefact.folder} in {time.monotonic() - start:.1f} s")
         return artefact
 
     def _train(self, workers: Pool, forced: bool) -> set[str]:
@@ -256,6 +261,18 @@ class Run:
         if json.loads(json.dumps(manifest)) != self._manifest():  # the folder may be read-only
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.folder / MANIFEST, manifest)
+            self._link(models)
+
+    def _link(self, models: Mapping[str, Mapping[str, str]]) -> None:
+        """Link `stages/MODEL/STAGE` to each artefact, for people."""
+        links = self.folder / LINKS
+        with suppress(OSError):  # a file system may have no links
+            shutil.rmtree(links, ignore_errors=True)
+            for model, stages in models.items():
+                (links / model).mkdir(parents=True)
+                for stage, name in stages.items():
+                    target = Path(*[".."] * 3, ARTEFACTS, name)
+                    (links / model / stage).symlink_to(target, target_is_directory=True)
 
 
 def run(

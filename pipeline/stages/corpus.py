@@ -36,7 +36,7 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.data import in_a_row
-from accord.pipeline.base.arrow import Spool, batches, rows, write_rows
+from accord.pipeline.base.arrow import Spool, batches, describe_splits, rows, write_rows
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import counted, say, track
 from accord.pipeline.base.names import ABOUT, PRETRAINING
@@ -247,6 +247,7 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Pa
         )
         _say_left_out(about[PRETRAINING], "of the text to pretrain on ")
     (out / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+    describe_splits(out)
 
 
 @dataclass

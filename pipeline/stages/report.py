@@ -20,7 +20,6 @@ from accord.pipeline.base.figures import (
     perplexity_bars,
     save,
 )
-from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END, FACTORS
 from accord.pipeline.base.tables import by_seed, html_page, html_table, markdown
 from accord.pipeline.config.sections import ReportParams
@@ -89,7 +88,6 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     ]
     text = html_page(params.title, "\n".join(parts))
     (out / "index.html").write_text(text, encoding="utf-8")
-    say("report: written")
 
 
 def _section(title: str, *parts: str) -> str:

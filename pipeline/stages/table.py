@@ -106,6 +106,8 @@ def _files_of_metrics(params: EvaluateParams) -> list[Path]:
     return [part.file for name, part in METRICS.parts().items() if name not in METRICS.own]
 
 
+DATASET = "dataset_dict.json"  # and a folder for each split
+
 _STAGES = (
     Stage(
         name="corpus",
@@ -114,11 +116,12 @@ _STAGES = (
         outputs={
             "*.arrow": "the sentences of each split: id, document, text, a treebank's rows, "
             "source, labels",
+            DATASET: "what makes the splits a DatasetDict of the library datasets",
             ABOUT: "how the corpus was split, and how many texts were left out for each reason",
         },
         params=CorpusParams,
         sharded=True,
-        version=6,
+        version=7,
         files=_files_of_sources,
     ),
     Stage(
@@ -127,11 +130,12 @@ _STAGES = (
         inputs={"corpus": ("*.arrow",)},
         outputs={
             "*.arrow": "the words of each sentence of each split, its source and labels",
+            DATASET: "what makes the splits a DatasetDict of the library datasets",
             WRITTEN: "how training writes each word most often, where words are lowercased",
         },
         params=TokeniseParams,
         sharded=True,
-        version=3,
+        version=4,
     ),
     Stage(
         name="analyse",

@@ -24,6 +24,7 @@ from accord.pipeline.base.arrow import (
     batch_ranges,
     batches,
     count_batches,
+    describe_splits,
     open_table,
     save_written,
     splits,
@@ -67,6 +68,7 @@ def compute(params: TokeniseParams, inputs: Inputs, out: Path, shards: Sequence[
             made = chain.from_iterable(batches(file) for file in files if file.exists())
         write_batches(out / path.name, _schema(path), _shown(made, advance))
         total += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
+    describe_splits(out)
     for folder in shards:
         written.update(load_json(folder / COUNTS, dict))
     if params.lowercase:

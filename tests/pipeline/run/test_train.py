@@ -69,7 +69,7 @@ def test_a_copied_run_is_trained_elsewhere_and_taken_over(
     taken = accord.run(
         "tiny", set={"train.epochs": 3}, models=models, until="train", runs=run.parent
     )
-    assert "all stages of 'tiny' are done" in capsys.readouterr().err
+    assert "all stages of 'tiny' up to train are done" in capsys.readouterr().err
     for model in models:
         folders = [each.artefacts[model, "train"].folder for each in (taken, tiny_run)]
         curves = [pd.read_csv(folder / "curve.csv")["valid_nats"].tolist() for folder in folders]
@@ -138,7 +138,7 @@ def test_a_student_is_trained_after_its_teachers(tmp_path, capfd, monkeypatch):
     assert capfd.readouterr().err.rstrip().splitlines()[-1].startswith("student: ")
     assert len(run.artefacts["student", "train"].meta["data"]) == 2, "teachers known by their files"
     accord.run("family.yaml", until="train")
-    assert "all stages of 'family' are done" in capfd.readouterr().err
+    assert "all stages of 'family' up to train are done" in capfd.readouterr().err
 
 
 def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path, tiny_run, monkeypatch, capsys):
