@@ -163,10 +163,9 @@ def features_of(
     """
     types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
     params = params or FeaturiseParams()
-    templates = [name for name in params.templates if not OF_MEANING.fullmatch(name)]
-    alone = [name for name in templates if name not in ("frequency", "hashed")]
-    params = replace(params, templates=tuple(alone), forms=0)
-    filled = fill(params, types, chain.lookup([word]))
+    needy = re.compile(f"frequency|hashed|{OF_MEANING.pattern}")
+    alone = tuple(name for name in params.templates if not needy.fullmatch(name))
+    filled = fill(replace(params, templates=alone, forms=0), types, chain.lookup([word]))
     return dict(zip(filled["feature"], filled["value"], strict=True))
 
 

@@ -199,11 +199,11 @@ class OpenedRun:
             values = table[["word", name]].dropna().drop_duplicates()
             joined[name] = values.groupby("word")[name].agg("|".join)
         joined["analyses"] = table.groupby("word").size()
-        found = pd.DataFrame(joined).reindex(ids).reset_index(drop=True)
-        found["analyses"] = found["analyses"].fillna(0).astype(int)
-        found.insert(0, "form", forms)
-        found.insert(1, "count", of_form)
-        return found
+        looked_up = pd.DataFrame(joined).reindex(ids).reset_index(drop=True)
+        looked_up["analyses"] = looked_up["analyses"].fillna(0).astype(int)
+        looked_up.insert(0, "form", forms)
+        looked_up.insert(1, "count", of_form)
+        return looked_up
 
 
 ANALYSED = ("lemma", "upos", *GRAMMAR, "feats", "source", "share")

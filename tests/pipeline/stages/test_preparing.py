@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from datasets import Dataset
+from datasets import Dataset, load_from_disk
 from safetensors.numpy import load_file
 from scipy.sparse import csr_matrix, load_npz
 
@@ -258,7 +258,7 @@ def prepare(corpus: Path, out: Path, model: str) -> dict[str, bytes]:
         folders[name] = out / name
         folders[name].mkdir(parents=True)
         STAGES[name].module.compute(sections[name], folders, folders[name])
-    made = [path for name in PREPARED for path in folders[name].iterdir()]
+    made = [path for name in PREPARED for path in folders[name].iterdir() if path.is_file()]
     return {p.parent.name + "/" + p.name: p.read_bytes() for p in made if p.stem != "test"}
 
 
@@ -312,6 +312,9 @@ def test_every_file_of_a_run_is_opened_by_the_tools_of_its_format(tiny_run):
     for (model, stage), artefact in tiny_run.artefacts.items():
         if stage == "report":  # pages and drawings too
             continue
+        if stage in ("corpus", "tokenise"):
+            train = load_from_disk(str(artefact.folder))["train"]
+            assert train[:] == Dataset.from_file(str(artefact.folder / "train.arrow"))[:]
         for name in artefact.meta["files"]:
             path = artefact.folder / name
             assert len(opened[path.suffix](path)), (model, stage, name)
