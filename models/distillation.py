@@ -17,7 +17,7 @@ from torch import Tensor
 
 from accord.errors import AccordError
 from accord.models.data import Sentences
-from accord.models.inference.interface import WORDS_AT_ONCE
+from accord.models.inference.interface import WORDS_AT_ONCE, slices
 from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import LogLinear, log_linear_of
 from accord.models.mixture import likeliest_weights
@@ -109,18 +109,29 @@ def teach(
     k = min(recipe.teachers.top, signatures)
     size = len(text.ids), k
     taught = Taught(torch.zeros(size, dtype=torch.int32), torch.zeros(size))
-    is_teaching = np.stack([_is_teaching(t.recipe, text, is_training_text) for t in teachers])
-    shares = _weights(teachers, is_teaching, valid) * is_teaching
+    queries = [TorchModel(teacher) for teacher in teachers]
+    contexts, is_teaching = [], []  # before each word, by teacher
+    for teacher in teachers:
+        folds = teacher.recipe.folds if is_training_text else 0
+        contexts.append(teacher.contexts(teacher.as_read(text), training=not folds))
+        is_left_out = text.parts(folds or 1) == (teacher.recipe.fold if folds else 1)
+        is_teaching.append(np.repeat(is_left_out, text.lengths).astype(np.float32))
+    if not np.any(is_teaching, axis=0).all():
+        raise AccordError(
+            "teacher: expected some that have not read each part of the training text; all of "
+            "these left a part out (train.folds), and some parts none of them did"
+        )
+    tuned = likeliest_weights(np.stack([teacher.score(valid) for teacher in queries]))
+    shares = np.maximum(tuned, LEAST_WEIGHT).astype(np.float32)[:, None] * np.stack(is_teaching)
     shares = torch.from_numpy(shares / shares.sum(axis=0)).to(signature.device)
-    contexts = [_contexts(teacher, text, is_training_text) for teacher in teachers]
     for part, start in _parts(text):
+        stop = start + len(part.ids)
         states = [
-            _states(teacher, part, context[start : start + len(part.ids)])
-            for teacher, context in zip(teachers, contexts, strict=True)
+            _states(teacher, part, context[start:stop])
+            for teacher, context in zip(queries, contexts, strict=True)
         ]
-        for first in range(0, len(part.ids), WORDS_AT_ONCE):
-            rows = slice(first, min(first + WORDS_AT_ONCE, len(part.ids)))
-            words = slice(start + rows.start, start + rows.stop)
+        for rows in slices(len(part.ids), WORDS_AT_ONCE):
+            words = slice(start + rows.start, min(start + rows.stop, stop))
             weighted = (
                 share[words].unsqueeze(1)
                 * _by_signature(teacher, h[rows], context[words], signature, signatures)
@@ -143,38 +154,11 @@ def _parts(text: Sentences) -> Iterator[tuple[Sentences, int]]:
         yield text.part(begin, end), int(text.starts[begin])
 
 
-def _states(teacher: LanguageModel, text: Sentences, contexts: np.ndarray) -> Tensor:
+def _states(teacher: TorchModel, text: Sentences, contexts: np.ndarray) -> Tensor:
     """Return the states before all words in order; teachers read texts in orders of their own."""
-    read = list(TorchModel(teacher).states(text, contexts))
+    read = list(teacher.states(text, contexts))
     order = np.argsort(np.concatenate([states.positions for states in read]))
     return torch.cat([states.h for states in read])[torch.from_numpy(order)]
-
-
-def _is_teaching(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.ndarray:
-    """Return whether a teacher counts before each word: 1 or 0."""
-    if not recipe.folds or not is_training_text:
-        return np.ones(len(text.ids), np.float32)
-    is_left_out = text.parts(recipe.folds) == recipe.fold
-    return np.repeat(is_left_out, text.lengths).astype(np.float32)
-
-
-def _weights(
-    teachers: Sequence[LanguageModel], is_teaching: np.ndarray, valid: Sentences
-) -> np.ndarray:
-    """Return the weight of each teacher in their mixture: (M × 1)."""
-    if not is_teaching.any(axis=0).all():
-        raise AccordError(
-            "teacher: expected some that have not read each part of the training text; all of "
-            "these left a part out (train.folds), and some parts none of them did"
-        )
-    tuned = likeliest_weights(np.stack([TorchModel(teacher).score(valid) for teacher in teachers]))
-    return np.maximum(tuned, LEAST_WEIGHT).astype(np.float32)[:, None]
-
-
-def _contexts(teacher: LanguageModel, text: Sentences, is_training_text: bool) -> np.ndarray:
-    """Return the contexts of the teacher's background: in training those that it learned with."""
-    in_training = not (teacher.recipe.folds and is_training_text)
-    return teacher.contexts(teacher.as_read(text), in_training)
 
 
 def _by_signature(

@@ -70,19 +70,17 @@ def likeliest_weights(
     weights = np.full((kinds, len(p)), 1 / len(p))
     previous = -np.inf
     for _ in range(rounds):
-        mixtures = [shares @ of_kind for shares, (of_kind, _) in zip(weights, groups, strict=True)]
-        sums = (
-            (count * np.log(mixture)).sum()
-            for (_, count), mixture in zip(groups, mixtures, strict=True)
-        )
-        mean = sum(sums) / max(counts.sum(), 1)
-        if mean - previous < enough:
-            break
-        previous = mean
-        for shares, (of_kind, count), mixture in zip(weights, groups, mixtures, strict=True):
+        log_p_of_text, updated = 0.0, weights.copy()
+        for shares, (of_kind, count) in zip(updated, groups, strict=True):
+            mixture = shares @ of_kind
+            log_p_of_text += (count * np.log(mixture)).sum()
             if total := count.sum() + added:
                 shares *= of_kind @ (count / mixture) / total
                 shares += added / len(p) / total
+        mean = log_p_of_text / max(counts.sum(), 1)
+        if mean - previous < enough:
+            break
+        previous, weights = mean, updated
     return weights[0] if kind is None else weights
 
 

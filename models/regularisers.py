@@ -74,10 +74,8 @@ class ActivationPenalty(LossTerm):
         means. So it does not depend on the number of processes that share the columns.
         """
         if real is None:
-            penalty = self.size * dropped.square().mean()
-            if len(h) > 1:
-                penalty = penalty + self.change * h.diff(dim=0).square().mean()
-            return penalty
+            change = h.diff(dim=0).square().mean() if len(h) > 1 else 0.0
+            return self.size * dropped.square().mean() + self.change * change
         is_word = torch.zeros(h.shape[:2], device=h.device)
         is_word.view(-1).index_fill_(0, real, 1)
         words = is_word.sum(dim=0)
