@@ -197,7 +197,7 @@ OTHERS = [
      "pipeline/ask/generate.py", "accord generate"),
     ("Dropout of units, words' features and recurrent weights", "book §15.5",
      "models/encoder.py", "--set train.weight_dropout=0.5"),
-    ("Distillation", "Hinton et al. 2015", "models/distillation.py",
+    ("Distillation", "Hinton et al. 2015", "models/regularisers.py",
      "--set train.teachers={models: [RUN/MODEL]}"),
 ]  # fmt: skip
 OUT_OF_SCOPE = {

@@ -22,6 +22,7 @@ from accord.errors import AccordError
 from accord.models.common.arrays import load_array, load_arrays, narrow, save_arrays
 from accord.models.common.checks import check_finite, check_range, expect
 from accord.models.common.files import load_json
+from accord.models.common.registry import imported
 from accord.models.data import END, Model, Sentences, in_a_row
 from accord.models.inference.interface import InferenceModel, slices
 from accord.models.ngrams import Level, NGramTables, count, discount, find, kneser_ney_tables
@@ -586,7 +587,5 @@ def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray
 def load_spelling(folder: Path) -> Spelling | None:
     """Return the spelling model of a folder; None for a closed vocabulary."""
     if (folder / NEURAL).exists():
-        from accord.models.spelling.neural import NeuralSpelling  # needs torch
-
-        return NeuralSpelling.load(folder / NEURAL)
+        return imported("accord.models.spelling.neural:NeuralSpelling").load(folder / NEURAL)
     return NGramSpelling.load(folder / NGRAM) if (folder / NGRAM).exists() else None

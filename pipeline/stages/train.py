@@ -22,13 +22,12 @@ from accord.models.common.files import CURVE, WEIGHTS
 from accord.models.common.schema import Range
 from accord.models.common.weights import load_tensors, load_weights, parameters_of, save_tensors
 from accord.models.data import Sentences
-from accord.models.distillation import Distillation
 from accord.models.gpu import processes
 from accord.models.inference.torch_model import in_torch
 from accord.models.model import LanguageModel
 from accord.models.parts import PHASES, SOLVERS
 from accord.models.recipe import Recipe
-from accord.models.regularisers import LossTerm
+from accord.models.regularisers import Distillation, LossTerm
 from accord.models.train import Epoch, Trainer, write_curve
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import meter, say

@@ -9,9 +9,12 @@ from log_linear_cases import random_states, unigram_layer
 from query_cases import distributions, scored
 from training_cases import RECIPE, WORDS, features, model, sentences
 
-from accord.models import distillation
+from accord.models import regularisers
 from accord.models.background import NGramBackground, kneser_ney
-from accord.models.distillation import (
+from accord.models.mixture import likeliest_weights
+from accord.models.model import Seen
+from accord.models.recipe import Recipe, Teachers
+from accord.models.regularisers import (
     LEAST_WEIGHT,
     Distillation,
     divergence,
@@ -19,9 +22,6 @@ from accord.models.distillation import (
     teach,
     tempered,
 )
-from accord.models.mixture import likeliest_weights
-from accord.models.model import Seen
-from accord.models.recipe import Recipe, Teachers
 from accord.models.train import Trainer
 
 TEXT = sentences()
@@ -90,8 +90,8 @@ def test_the_mixture_that_validation_finds_likeliest_is_taught(changes):
 @pytest.mark.parametrize("words_in_part", [30, 1 << 16])
 def test_teachers_of_sentences_and_of_documents_teach_the_same_words(words_in_part, monkeypatch):
     """Each reads the text in an order of its own."""
-    monkeypatch.setattr(distillation, "WORDS_IN_PART", words_in_part)
-    monkeypatch.setattr(distillation, "WORDS_AT_ONCE", 25)
+    monkeypatch.setattr(regularisers, "WORDS_IN_PART", words_in_part)
+    monkeypatch.setattr(regularisers, "WORDS_AT_ONCE", 25)
     documents = np.repeat(np.arange(6), [1, 9, 20, 2, 20, 8])
     text, student = TEXT._replace(documents=documents), model(teachers=ALL)
     teachers = [teacher(1), teacher(2, text="documents")]
