@@ -85,13 +85,18 @@ def fetched(slow):
 
 @pytest.fixture(scope="session")
 def run_once(tmp_path_factory, slow):
-    """Runs the tiny preset in a folder of all processes of this session: the first one computes."""
+    """Runs a configuration in a folder of all processes of this session: the first one computes."""
     own = tmp_path_factory.getbasetemp()
     shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-runs"
 
-    def run(folder: str, **settings) -> "Run":
+    def run(folder: str, config: str = "tiny", **settings) -> "Run":
         with FileLock(f"{shared}.lock"):
-            return accord.run("tiny", runs=shared / folder, **settings)
+            if config != "tiny":
+                (shared / folder).mkdir(parents=True, exist_ok=True)
+                path = shared / folder / "config.yaml"
+                path.write_text(config, encoding="utf-8")
+                config = str(path)
+            return accord.run(config, runs=shared / folder, **settings)
 
     return run
 
@@ -100,6 +105,23 @@ def run_once(tmp_path_factory, slow):
 def tiny_run(run_once):
     """The `tiny` preset with fewer epochs, finished."""
     return run_once("three", set={"train.epochs": 3})
+
+
+CLOSED = """
+base: tiny
+analyse: {protocol: closed}
+train: {epochs: 2}
+models:
+  rnn: {featurise: {templates: [form], forms: null}}
+  ll-rnn: {}
+  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}
+"""
+
+
+@pytest.fixture(scope="session")
+def closed_run(run_once) -> Path:
+    """The folder of two networks and n-grams over one closed vocabulary."""
+    return run_once("closed", CLOSED, until="evaluate").folder
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
 """The table of docs/other-systems.md: every system of the field that Accord has.
 
-Meaning and file of a part come from the parts' tables; its source stands here. A test fails when a
-part has no source, so that no system is without a row.
+Meaning and file of a part come from the parts' tables; its source stands in data/systems.csv.
+A test fails when a part has no source, so that no system is without a row.
 """
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,141 +15,30 @@ from accord.zoo.outputs import EXPERTS, PREFIX_FEATURES
 PAGE = Path(__file__).parent.parent / "docs" / "other-systems.md"
 BEGIN, END = "<!-- systems: made by `python -m tests.documents --write` -->\n", "<!-- end -->\n"
 BAR = "\\|"  # in a cell of a table
-TITLES = {
-    "encoder": "Encoders",
-    "output": "Outputs",
-    "expert": "Experts of `output: expert`",
-    "feature of the prefix": "Features of the prefix",
-    "smoothing": "n-grams: smoothing",
-    "history": "n-grams: histories",
-    "background": "Backgrounds",
-    "input": "Inputs",
-    "condition": "Conditions",
-    "phase": "Phases of a training",
-    "solver": "Solvers",
-    "optimiser": "Optimisers",
-    "schedule": "Learning rates",
-    "loss": "Terms of the loss",
+# Of each kind of part its title, and how a configuration chooses one.
+KINDS = {
+    "encoder": ("Encoders", "train.encoder={}"),
+    "output": ("Outputs", "train.output={}"),
+    "expert": ("Experts of `output: expert`", "train.output={{kind: expert, expert: {}}}"),
+    "feature of the prefix": (
+        "Features of the prefix",
+        "train.output={{kind: prefix-features, features: {}}}",
+    ),
+    "smoothing": ("n-grams: smoothing", "background.smoothing={}"),
+    "history": ("n-grams: histories", "background.history={}"),
+    "background": ("Backgrounds", "background.kind={}"),
+    "input": ("Inputs", "train.input={}"),
+    "condition": ("Conditions", "train.condition={}"),
+    "phase": ("Phases of a training", "train.phases={{{}: {{}}}}"),
+    "solver": ("Solvers", "train.solver={}"),
+    "optimiser": ("Optimisers", "train.optimiser={}"),
+    "schedule": ("Learning rates", "train.schedule={}"),
+    "loss": ("Terms of the loss", "train.losses={{{}: 0.1}}"),
 }
-# How a configuration chooses a part of each kind.
-CHOSEN_BY = {
-    "encoder": "train.encoder={}",
-    "output": "train.output={}",
-    "expert": "train.output={{kind: expert, expert: {}}}",
-    "feature of the prefix": "train.output={{kind: prefix-features, features: {}}}",
-    "smoothing": "background.smoothing={}",
-    "history": "background.history={}",
-    "background": "background.kind={}",
-    "input": "train.input={}",
-    "condition": "train.condition={}",
-    "phase": "train.phases={{{}: {{}}}}",
-    "solver": "train.solver={}",
-    "optimiser": "train.optimiser={}",
-    "schedule": "train.schedule={}",
-    "loss": "train.losses={{{}: 0.1}}",
-}
-SOURCES = {
-    "encoder": {
-        "cascade": "survey §7",
-        "cbow": "book §15.1",
-        "dilated": "book ch. 13",
-        "subsampling": "survey §6.4",
-        "hierarchical": "Hwang & Sung 2017",
-        "jordan": "survey; Jordan 1986",
-        "linear": "paper; book ch. 2",
-        "mogrifier": "Melis et al. 2020",
-        "elman": "survey; book §15.2",
-        "gru": "book §15.3",
-        "lstm": "survey §8; book §15.3",
-        "irnn": "book §15.4",
-        "lstm-window": "survey",
-        "reservoir": "survey",
-        "scrn": "book §15.4",
-        "transformer": "Vaswani et al. 2017",
-        "window": "survey; book §9.4",
-    },
-    "output": {
-        "adaptive": "Grave et al. 2017",
-        "background": "paper",
-        "classes": "survey; book §9.4",
-        "tree": "survey; Le et al. 2011",
-        "log-linear": "paper §2",
-        "expert": "paper",
-        "prefix-features": "paper §2.3",
-        "sampled-expectations": "paper §2.3",
-        "sampled": "book §9.4",
-        "noise-contrastive": "book §9.4",
-        "softmax": "survey; book §9.4",
-        "self-normalised": "book §9.4",
-    },
-    "expert": {"copy": "paper"},
-    "feature of the prefix": {
-        "agreement": "paper §2.3",
-        "knowledge": "paper",
-        "position": "paper §2.3",
-    },
-    "smoothing": {
-        "add-alpha": "book §9.3",
-        "jelinek-mercer": "survey; book §9.3",
-        "kneser-ney": "survey; book §9.3",
-        "witten-bell": "Witten & Bell 1991",
-    },
-    "history": {
-        "classes": "survey; Brown et al. 1992",
-        "factored": "Bilmes & Kirchhoff 2003",
-        "forest": "survey; Xu & Jelinek 2004",
-        "skip": "Goodman 2001",
-        "words": "survey; book §9.3",
-    },
-    "background": {
-        "unigram": "paper",
-        "uniform": "paper",
-        "ngram": "paper §4",
-        "arpa": "paper §4",
-        "labelled": "paper §4",
-        "characters": "paper §4",
-    },
-    "input": {
-        "features": "paper §2; book ch. 8",
-        "words": "survey; book §8.1",
-        "letters-cnn": "Kim et al. 2016",
-        "letters-lstm": "Ling et al. 2015",
-    },
-    "condition": {
-        "none": "paper",
-        "input": "book §17.1",
-        "crossed": "paper §4",
-        "attended": "paper §2.1",
-    },
-    "phase": {"pretraining": "book ch. 20", "growth": "survey §7", "boosting": "survey §10.1"},
-    "solver": {
-        "gradient": "survey; book §2.8",
-        "least-squares": "survey",
-        "evolution": "survey; Schmidhuber et al. 2007",
-        "cascade": "survey §7",
-        "kalman": "survey §6.5",
-    },
-    "optimiser": {
-        "adamw": "book §5.2",
-        "rmsprop": "book §5.2",
-        "sgd": "survey; book §2.8",
-        "alap": "survey §5.10",
-        "muon": "Liu et al. 2025",
-    },
-    "schedule": {
-        "plateau": "survey §5.10",
-        "linear": "survey §5.10",
-        "inverse": "survey §5.10; book §5.2",
-    },
-    "loss": {
-        "past_decode": "Brahma 2018",
-        "activation": "Merity et al. 2017",
-        "temporal": "Merity et al. 2017",
-        "adaptor": "paper",
-        "features": "book ch. 20",
-        "fraternal": "Zołna et al. 2018",
-    },
-}
+SOURCES: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+with (Path(__file__).parent / "data" / "systems.csv").open(encoding="utf-8") as file:
+    for row in csv.DictReader(file):
+        SOURCES[row["kind"]][row["name"]] = row["source"]
 # Systems that are no part of a table: name, source, file, command.
 OTHERS = [
     ("Your own features of the prefix", "paper §2.3", "zoo/outputs.py",
@@ -230,7 +120,8 @@ def without_row() -> list[str]:
 
 def _rows() -> Iterator[str]:
     for kind, registry in registries().items():
-        yield from (f"### {TITLES[kind]}", "")
+        title, chosen = KINDS[kind]
+        yield from (f"### {title}", "")
         yield from (
             "| system | source | meaning | file | `--set` |",
             "| --- | --- | --- | --- | --- |",
@@ -240,7 +131,6 @@ def _rows() -> Iterator[str]:
             module = (
                 registry.place(name).partition(":")[0].removeprefix("accord.").replace(".", "/")
             )
-            chosen = CHOSEN_BY[kind].format(name)
             meaning = part.meaning.replace("|", BAR)
             cells = (
                 f"`{name}`",
@@ -248,7 +138,7 @@ def _rows() -> Iterator[str]:
                 meaning,
                 f"`{module.replace('.', '/')}.py`",
             )
-            yield f"| {' | '.join(cells)} | `{chosen}` |"
+            yield f"| {' | '.join(cells)} | `{chosen.format(name)}` |"
         yield ""
     yield from ("### Systems that are settings or commands", "")
     yield from ("| system | source | file | command |", "| --- | --- | --- | --- |")

@@ -54,7 +54,7 @@ def test_generated_pages_are_those_of_the_code(page):
 
 
 def test_every_part_of_the_tables_has_a_row_among_the_systems():
-    assert without_row() == [], "tests/systems.py: SOURCES"
+    assert without_row() == [], "tests/data/systems.csv"
     for _, _, file, _ in OTHERS:
         assert (ROOT / file).is_file(), file
 

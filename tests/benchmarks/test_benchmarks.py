@@ -10,20 +10,13 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.layout import PATHS
 from benchmarks.outputs import (
     BUNDLES,
     FREQUENT,
-    LARGE,
     MORPHOLOGY,
     OUTPUTS,
-    SMALL,
     BenchSetting,
-    OutputCost,
     Training,
-    draw,
-    measure,
-    verdicts,
     vocabulary,
 )
 from benchmarks.page import measure_waits
@@ -51,34 +44,6 @@ def test_every_output_learns(output):
     assert training.loss().item() < before
 
 
-@pytest.mark.slow
-def test_memory_is_that_of_the_setting_alone():
-    small, large = measure(
-        [BenchSetting("softmax", words, batch=2) for words in (4_000, 24_000)], 2
-    )
-    assert len(small.seconds) == len(large.seconds) == 2
-    # Weights, their gradients and the optimiser's two moments, of 256 numbers of four bytes each.
-    assert large.peak_bytes - small.peak_bytes > 20_000 * 256 * 4 * 4
-
-
-def test_verdicts_compare_round_by_round():
-    def cost(output, words, seconds, peak_bytes=100):
-        return OutputCost(BenchSetting(output, words), seconds, peak_bytes)
-
-    ratios = verdicts(
-        [
-            cost("floor", SMALL, (1.0, 2.0, 4.0)),
-            cost("log-linear", SMALL, (1.0, 2.0, 4.0)),
-            cost("softmax", SMALL, (5.0, 10.0, 20.0)),
-            cost("log-linear", LARGE, (2.0, 4.0, 8.0), 140),
-            cost("adaptive", LARGE, (6.0, 12.0, 16.0)),
-            cost("adaptive, as documented", LARGE, (26.0, 52.0, 104.0)),
-        ]
-    )
-    assert [verdict.ratio for verdict in ratios] == [1.0, 2.0, 5.0, 13.0, 3.0, 1.4]
-    assert [verdict.reached for verdict in ratios] == [True, False, True, True, True, False]
-
-
 @pytest.fixture
 def printed(monkeypatch, capsys):
     """What a command prints."""
@@ -96,13 +61,6 @@ def test_it_explains_itself_and_each_command(printed):
     commands = ("output", "step", "inference", "scale", "page", "layout", "mutate")
     for command in commands:
         assert "--help" in printed(command, "--help")
-
-
-def test_the_costs_of_outputs_are_drawn(tmp_path):
-    row = {"precision": "float32", "milliseconds": 3.0}
-    draw([{"output": name, "words": 10, **row} for name in ("softmax", "floor")], tmp_path / "x")
-    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
-    assert "softmax, float32" in drawn and "floor" not in drawn
 
 
 @pytest.mark.slow
@@ -126,15 +84,6 @@ def test_two_checkouts_step_in_turn_and_wait_for_each_other(monkeypatch, printed
 def cpu_seconds(process: int) -> float:
     user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-@pytest.mark.long
-def test_two_checkouts_are_laid_side_by_side(printed):
-    rows = printed("layout", str(ROOT)).splitlines()[2:]
-    counts = {row.split("|")[1].strip(): row.split("|")[2:4] for row in rows}
-    assert all(before == after for before, after in counts.values())
-    assert {name for name in counts if name.startswith(("commands", "files that"))} == {*PATHS}
-    assert all(int(before.replace(",", "")) for before, _ in counts.values())
 
 
 def test_the_bench_waits_for_the_page_and_for_each_sentence(tiny_run):

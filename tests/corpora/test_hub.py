@@ -4,7 +4,7 @@ import pytest
 
 from accord.corpora.formats import hub_address, load_hub
 from accord.corpora.sources import files, read
-from accord.corpora.text import CorpusError, words
+from accord.corpora.text import words
 
 datasets = pytest.importorskip("datasets")
 
@@ -76,11 +76,3 @@ def test_reading_streams(repository):
     splits = load_hub(hub_address(address))
     assert isinstance(splits["train"], datasets.IterableDataset)
     assert next(iter(read(address))).text == "Phrase 0."
-
-
-def test_no_more_is_read_than_the_limit_asks_for(repository):
-    texts = [{"text": f"Phrase {n}."} for n in range(3)]
-    address = repository({"train": [*texts, {"text": None}], "test": texts})
-    assert [s.split for s in read(address, limit=3)] == ["train"] * 3 + ["test"] * 3
-    with pytest.raises(CorpusError, match="no text column"):
-        list(read(address))

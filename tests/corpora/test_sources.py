@@ -55,20 +55,6 @@ def test_named_treebanks_are_read_from_the_folder_given(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "source, message",
-    [
-        ("wiktionaire", "the nearest is 'wiktionnaire'"),
-        ("ud-french-1.5", "the nearest is 'ud-french-1.[34]'"),
-        ("nothing/like/it", "expected a path that exists, hub:ID, or one of wiktionnaire"),
-        ("hub:", "expected hub:ID"),
-    ],
-)
-def test_an_unknown_source_gets_the_nearest_name(source, message):
-    with pytest.raises(CorpusError, match=message):
-        list(read(source))
-
-
-@pytest.mark.parametrize(
     ("sources", "names"),
     [
         (["orangesum", "wiktionnaire"], ["orangesum", "wiktionnaire"]),

@@ -58,22 +58,6 @@ def test_the_likeliest_guess(guesser, form, upos, feature):
     assert feature in best.feats
 
 
-def test_an_ending_says_nothing_of_what_a_word_means():
-    rows = [
-        ("chanteur", "Hum|Tense=Past"),
-        ("moteur", "Conc"),
-        ("acteur", "Hum"),
-        ("porteur", "Hum"),
-    ]
-    table = pd.DataFrame(
-        [(form, form, "NOUN", f"Number=Sing|Sem={sem}") for form, sem in rows],
-        columns=["form", "lemma", "upos", "feats"],
-    )
-    plain = table.assign(feats=["Number=Sing|Tense=Past", *["Number=Sing"] * 3])
-    guesses = [learned_guesser(each, "").lookup(["tracteur"]) for each in (table, plain)]
-    pd.testing.assert_frame_equal(*guesses)
-
-
 def test_the_same_rows_teach_the_same_guesses(lefff):
     rows = everything(lefff).iloc[::10]
     taught = (rows, rows.sample(frac=1, random_state=1))

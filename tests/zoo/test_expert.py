@@ -16,7 +16,6 @@ from log_linear_cases import (
     sparse,
     with_random_weights,
 )
-from plug_in_cases import install
 from query_cases import distributions
 from training_cases import END, WORDS, model, sentences
 
@@ -219,45 +218,10 @@ def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     assert (p[:, group == 2] == 0).all()
 
 
-ECHO = '''
-import numpy as np
-import torch
-
-from accord.models.data import NO_WORD, preceding
-
-
-class Echo:
-    """The feature is high for the word that was just said, and for no other."""
-
-    def __init__(
-        self,
-        features,
-        *,
-        height: float = 2.0,  # what its value is
-    ):
-        self.height = height
-
-    def contexts(self, sentences):
-        return preceding(sentences, 1, NO_WORD)
-
-    def named(self, kept):
-        return kept, torch.full(kept.shape, self.height)
-'''
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("expert", "named"),
-    [("copy", ["la", "petite", "fille"]), ("{kind: echo, height: 3.0}", ["fille"])],
-)
-def test_what_the_expert_gives_is_a_term_of_the_words_it_names(
-    tmp_path, monkeypatch, expert, named
-):
-    monkeypatch.syspath_prepend(tmp_path)
-    install(
-        tmp_path, "echo", {"echo_expert": ECHO}, {"accord.experts": ["echo = echo_expert:Echo"]}
-    )
-    changes = {"train.output": f"{{kind: expert, expert: {expert}}}", "train.epochs": 2}
+def test_what_the_expert_gives_is_a_term_of_the_words_it_names(tmp_path):
+    named = ["la", "petite", "fille"]
+    changes = {"train.output": "{kind: expert, expert: copy}", "train.epochs": 2}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
     made = run("tiny", set=changes, **chosen, runs=tmp_path / "runs")
     explainer = Explainer(load(made.folder, "ll-rnn"))

@@ -224,14 +224,6 @@ def test_scores_are_nats_whatever_the_header_says(header, score, tmp_path):
     assert found.scores == pytest.approx([score])
 
 
-def test_what_a_link_does_not_say_its_last_node_says(tmp_path):
-    text = (
-        "wdpenalty=-1\nN=3 L=2\nI=0 W=il a=-4\nI=1 W=dort a=-2\nI=2\nJ=0 S=0 E=1 l=-1\nJ=1 S=1 E=2"
-    )
-    (found,) = read_slf(tmp_path, text)
-    assert (found.texts, found.scores) == (["il dort"], [-9.0])
-
-
 def test_a_file_holds_several_and_one_may_have_no_name(tmp_path):
     plain = "N=2 L=1\nJ=0 S=0 E=1 W=oui\n"
     found = read_slf(

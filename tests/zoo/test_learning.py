@@ -66,20 +66,6 @@ def test_the_filter_of_a_linear_output_is_ridge_regression():
     assert weight.detach().numpy()[0] == pytest.approx(exact)
 
 
-def test_a_decoupled_filter_has_one_variance_for_all_nodes_and_a_covariance_for_each():
-    weights = [nn.Parameter(torch.zeros(2, 2)), nn.Parameter(torch.zeros(3))]
-    found = KalmanFilter(weights, start=1.0, noise=1.0, drift=0.25)
-    derivatives = [torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([1.0, 0.0, 2.0])]
-    found.update(derivatives, innovation=3.0)
-    variance = 1.0 + 6.0 + 5.0  # R + Σ h·P·h
-    for weight, h in zip(weights, derivatives, strict=True):
-        assert torch.allclose(weight, 3.0 / variance * h)
-    first = torch.tensor([1.0, 2.0])
-    expected = torch.eye(2) * 1.25 - first.outer(first) / variance
-    assert torch.allclose(found.covariance[0][0], expected)
-    assert [each.shape for each in found.covariance] == [(2, 2, 2), (3, 1, 1)]
-
-
 def circles() -> Sentences:
     """Sentences in which each word follows from the last."""
     generator = np.random.default_rng(0)

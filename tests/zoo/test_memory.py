@@ -1,17 +1,16 @@
 """A cache of recent words and nearest states: distributions, and parts of a combination."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from log_linear_cases import random_features
-from ngram_cases import WORDS, random_sentences, rising_prior
+from network_cases import trigrams, untrained
+from ngram_cases import WORDS, random_sentences
 
 import accord
-from accord.models.background import NGramBackground, Unigram, kneser_ney
+from accord.models.background import Unigram
 from accord.models.data import END, Sentences
-from accord.models.inference.torch_model import TorchBackground, TorchModel
+from accord.models.inference.torch_model import TorchModel
 from accord.models.mixture import chunks, score
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
@@ -20,22 +19,10 @@ from accord.pipeline.study import combine
 from accord.zoo.memory import Cache, Neighbourhood, Neighbours, of_neighbours
 
 FEATURES = random_features(WORDS, width=3, real=False)
-MASS = np.arange(1.0, WORDS + 1)
 TEXT = random_sentences(seed=5, count=300, words=WORDS)
-RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
 
 
-def network(seed: int) -> TorchModel:
-    torch.manual_seed(seed)
-    return TorchModel(LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, MASS)))
-
-
-def ngrams() -> TorchBackground:
-    text = random_sentences(count=60)
-    return TorchBackground(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
-
-
-PARTS = [network(1), network(2), ngrams()]
+PARTS = [untrained(1), untrained(2), trigrams()]
 
 
 def combined(parts, weights) -> np.ndarray:
@@ -107,20 +94,6 @@ def test_they_are_a_distribution_in_which_words_that_followed_none_are_impossibl
     assert p.sum(axis=0) == pytest.approx(np.ones(len(ASKED.ids)))
     followed = Neighbourhood(np.array([[3, 4]]), np.array([[0.0, 1.0]]))
     assert followed.log_p(np.array([5]), 1.0) == -np.inf
-
-
-@pytest.fixture(scope="module")
-def closed_run(tmp_path_factory, slow) -> Path:
-    """Two networks and n-grams over one closed vocabulary."""
-    folder = tmp_path_factory.mktemp("combine")
-    config = folder / "peers.yaml"
-    config.write_text(
-        "base: tiny\nanalyse: {protocol: closed}\ntrain: {epochs: 2}\nmodels:\n"
-        "  rnn: {featurise: {templates: [form], forms: null}}\n"
-        "  ll-rnn: {}\n"
-        "  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}\n"
-    )
-    return accord.run(str(config), until="evaluate", runs=folder / "runs").folder
 
 
 def cells(table, part: str) -> dict[str, float]:

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from log_linear_cases import random_features
-from ngram_cases import WORDS, random_sentences, rising_prior
+from network_cases import trigrams, untrained
+from ngram_cases import WORDS, random_sentences
 
-from accord.models.background import NGramBackground, Unigram, kneser_ney
-from accord.models.inference.torch_model import TorchBackground, TorchModel
 from accord.models.mixture import (
     chunks,
     likeliest_exponents,
@@ -16,26 +14,11 @@ from accord.models.mixture import (
     score,
     stacked_distributions,
 )
-from accord.models.model import LanguageModel
-from accord.models.recipe import Recipe
 
-FEATURES = random_features(WORDS, width=3, real=False)
-MASS = np.arange(1.0, WORDS + 1)
 TEXT = random_sentences(seed=5, count=300, words=WORDS)
-RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
 
 
-def network(seed: int) -> TorchModel:
-    torch.manual_seed(seed)
-    return TorchModel(LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, MASS)))
-
-
-def ngrams() -> TorchBackground:
-    text = random_sentences(count=60)
-    return TorchBackground(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
-
-
-PARTS = [network(1), network(2), ngrams()]
+PARTS = [untrained(1), untrained(2), trigrams()]
 
 
 @pytest.mark.parametrize("model", PARTS)

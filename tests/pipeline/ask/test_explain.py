@@ -1,21 +1,17 @@
 """Explanations of a trained model: exact sums, also of word vectors; a page without scripts."""
 
 import math
-import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import accord
 from accord import load, run
 from accord.pipeline.ask.explain import MEANING, SPELLED, Explainer, page, split, telling_features
 from accord.pipeline.ask.scorer import bundled
 from accord.pipeline.base.names import END
-from accord.pipeline.cli.main import app
-from accord.pipeline.model import comparison
 
 BEGINNING = "La petite fille est très …"
 
@@ -72,25 +68,6 @@ def test_log_p_of_rare_words_is_what_score_says_and_all_of_it_is_explained(rare_
     assert (table.loc[SPELLED] > 0.1).mean() > 0.1
 
 
-def test_the_page_and_the_command_show_what_spelling_adds(tmp_path):
-    options = ["--words", "galeriez", "--html", str(tmp_path / "why.html")]
-    done = CliRunner().invoke(app, ["explain", "la petite …", *options])
-    assert done.exit_code == 0, done.output
-    table = done.stdout.partition("log p as a sum")[2].partition("the weights")[0]
-    in_table = re.findall(r"^\| (\S.*?) *\| +([-+][\d.]+) *\|$", table, re.MULTILINE)
-    html = (tmp_path / "why.html").read_text()
-    panel = html[html.rindex("<h3>galeriez") :].partition("</table>")[0]
-    in_page = re.findall(r"<th>(.*?)</th><td>([-+][\d.]+)</td>", panel)
-    (word,) = [word for word in bundled().score("la petite galeriez") if word.form == "galeriez"]
-    for shown in (in_table, in_page):
-        *terms, (last, total) = [(name, float(nats)) for name, nats in shown]
-        assert SPELLED in dict(terms)
-        assert last == "log p"
-        assert total == pytest.approx(word.log_p, abs=0.006)
-        assert sum(nats for _, nats in terms) == pytest.approx(total, abs=0.005 * len(shown))
-    assert "not known" not in done.stdout
-
-
 def test_all_words_together_have_probability_one_and_the_likeliest_come_first(explainer):
     """What spelling adds to known words is a part of what their classes have."""
     every = explainer.next_word(BEGINNING, most=len(explainer.forms)).likeliest
@@ -143,17 +120,6 @@ def test_the_page_has_a_labelled_button_for_each_word_and_needs_nothing_from_out
     assert len({button["name"] for button in buttons if "checked" in button}) == 2
     assert not {"script", "link", "img", "b"} & {tag for tag, _ in tags}
     assert not any({"src", "href"} & set(attributes) for _, attributes in tags)
-
-
-def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):
-    text = (tiny_run.folder / "report" / "index.html").read_text()
-    scores = comparison.scores(tiny_run.folder)
-    tested = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
-    ppl = tested.set_index("model")["value"]
-    said = f"{1 - ppl['ll-rnn'] / ppl['rnn']:.0%} lower than that of rnn on test"
-    assert (said in text) == (ppl["ll-rnn"] < ppl["rnn"])
-    beside = text[text.index("<h2>Word by word") :].partition("<h2>Where")[0]
-    assert beside.count("<td>rnn</td>") == beside.count("<td>ll-rnn</td>") == 3
 
 
 BEFORE_A_NOUN = "La petite fille mange une …"

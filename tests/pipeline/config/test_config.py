@@ -18,7 +18,6 @@ from accord.pipeline.config.explanation import editor_schema, explain
 from accord.pipeline.config.presets import layered, preset_names
 from accord.pipeline.config.sections import OF_ALL_MODELS, SECTIONS, FeaturiseParams
 from accord.pipeline.model.find import BUNDLED_FOLDER
-from accord.pipeline.run.run import _overrides
 from accord.pipeline.stages.table import STAGES
 
 OF_THE_ZOO = {"ngrams", "peers", "survey"}  # whose systems tests/zoo loads
@@ -204,28 +203,6 @@ def test_an_override_of_a_list_may_be_separated_by_commas(value, expected):
     assert {sections["analyse"].lexicon for sections in config.models.values()} == {expected}
     assert config.sections["corpus"].pretraining == expected, "which may be nothing too"
     assert config.sections["report"].title == "un, deux", "which is no list"
-
-
-def test_values_from_python_are_what_they_are(tmp_path):
-    values = {
-        "report.title": "Accord: mine",
-        "analyse.lexicon": ("tiny", tmp_path / "à moi: 1.tsv"),
-        "corpus.pretraining": None,
-        "corpus.limit": np.int64(50),
-        "tokenise.lowercase": False,
-        "train.learning_rate": 1e-05,
-        "train.encoder": {"kind": "window", "order": 3},
-        "featurise.templates": "[form, gender]",
-    }
-    config = load_config("tiny", _overrides(values))
-    sections = config.models["rnn"]
-    assert sections["report"].title == "Accord: mine"
-    assert sections["analyse"].lexicon == ("tiny", str(tmp_path / "à moi: 1.tsv"))
-    assert (sections["corpus"].pretraining, sections["corpus"].limit) == (None, 50)
-    assert sections["tokenise"].lowercase is False
-    assert sections["train"].learning_rate == 1e-05
-    assert sections["train"].encoder == {"kind": "window", "order": 3}
-    assert sections["featurise"].templates == ("form", "gender")
 
 
 @pytest.mark.parametrize(

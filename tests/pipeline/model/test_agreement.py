@@ -101,22 +101,6 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     assert (figures["pairs"], figures["pairs with unknown words"]) == (4, 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("lowercase", [True, False])
-def test_margins_of_another_case_are_taken_only_where_a_model_reads_no_case(tmp_path, lowercase):
-    for name in ("small", "capital"):
-        (tmp_path / name / "pairs").mkdir(parents=True)
-    small = [Pair("simple", "les enfants dorment .", "les enfants dort .")]
-    write(tmp_path / "small" / "pairs", small)
-    write(tmp_path / "capital" / "pairs", [Pair(*(t.replace("les", "Les") for t in small[0]))])
-    changes = {"train.epochs": 1, "tokenise.lowercase": lowercase}
-    changes["analyse.suites"] = f"[{tmp_path / 'small' / 'pairs'}]"
-    run = accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path).folder
-    suites = (read_suite(str(tmp_path / name / "pairs")) for name in ("small", "capital"))
-    one, other = (agreement.judged([run], suite)["rnn"].margins for suite in suites)
-    assert np.array_equal(one, other) == lowercase
-
-
 def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

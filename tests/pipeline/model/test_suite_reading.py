@@ -9,13 +9,7 @@ import pytest
 import accord
 from accord.pipeline.model.metrics import SCORINGS
 from accord.pipeline.model.suites import Pair, read_suite, suite_name
-from accord.pipeline.study.agreement import (
-    distinct_scorings,
-    groups,
-    judged,
-    of_different_lengths,
-    side_by_side,
-)
+from accord.pipeline.study.agreement import distinct_scorings, groups, judged, of_different_lengths
 
 
 def written(folder, name, text):
@@ -128,21 +122,6 @@ def test_every_faulty_line_is_reported_at_once(tmp_path, name, text, faults):
     assert len(said) == len(faults)
     for line, fault in zip(said, faults, strict=True):
         assert fault in line
-
-
-def test_pairs_that_differ_in_case_alone_are_left_out_by_a_model_that_reads_no_case(
-    tiny_run, tmp_path, capsys
-):
-    text = "True\tIl dort\nFalse\til dort\nTrue\tun chat\nFalse\tune chat\n"
-    suite = read_suite(written(tmp_path / "mine", "a.txt", text))
-    assert suite.pairs[0] == Pair("a", "Il dort", "il dort")
-    asked = judged([tiny_run.folder], suite)
-    assert np.isnan(asked["rnn"].margins[:, 0]).tolist() == [True, False]
-    assert "as rnn reads no case: 1; " in (said := capsys.readouterr().err)
-    assert "a.txt, line 2" in said
-    rows = side_by_side(asked, groups(suite, "construction"), 0).set_index("whole sentence")["rnn"]
-    assert rows["pairs that differ in case alone"] == "1"
-    assert rows["pairs with unknown words"] == "0"
 
 
 CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\til ne dort pas\n"

@@ -4,6 +4,8 @@ import json
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,22 +30,26 @@ def models(tiny_run) -> Models:
     return Models({name: partial(accord.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")})
 
 
-@pytest.fixture(scope="session")
-def server(models):
+@contextmanager
+def serving(models: Models) -> Iterator[PageServer]:
     with PageServer(models) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         yield served
         served.shutdown()
+
+
+@pytest.fixture(scope="session")
+def server(models):
+    with serving(models) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")
 def french(tiny_run):
     """The page of the bundled model and of a small one that explains nothing."""
     models = Models({"french": accord.load, "rnn": partial(accord.load, tiny_run.folder, "rnn")})
-    with PageServer(models) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
+    with serving(models) as served:
         yield served
-        served.shutdown()
 
 
 @pytest.fixture(scope="session")

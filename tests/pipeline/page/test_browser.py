@@ -114,19 +114,6 @@ def test_hostile_text_is_shown_as_text(page, text):
     assert not page.all("main img, main script, #rows .word b")
 
 
-def test_a_long_text_is_read_up_to_a_limit_that_is_said(page):
-    page.put("<b>mot</b>. Le chat dort. " * 40)
-    page.until(lambda: page.one("#at-work").is_displayed())
-    page.until(lambda: len(page.all(".word")) == 361, 120)
-    assert not page.all("#rows .word b")
-    page.put("mot " * 1_001)
-    limit = "A text may have at most 1,000 words; this one has 1,001."
-    page.until(lambda: limit in page.one("#status").text, 120)
-    page.put("Le chien dort.")
-    page.until(lambda: page.words() == ["Le", "chien", "dort", ".", "⏎"], 120)
-    page.until(lambda: page.one("#status").text == "")
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (1300, "dark"), (400, "dark")])
 def test_axe_finds_nothing(page, axe, width, scheme):
     page.look(width, scheme)

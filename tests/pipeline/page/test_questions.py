@@ -56,19 +56,6 @@ def test_a_place_of_a_text_has_the_surprisal_above_it(models, scorer, context):
         assert -choice["log2_p"] == pytest.approx(bits[at], abs=1e-3)
 
 
-def test_new_sentences_read_the_ones_before_as_context(models):
-    asked = {"ask": "write", "model": "ll-rnn", "seed": 3}
-
-    def written(before: str, context: str) -> list[list[str]]:
-        found = models.answer({**asked, "start": f"{before} Les", "context": context})
-        assert all(each["text"].startswith(f"{before} Les ") for each in found["sentences"])
-        return [[word["form"] for word in each["words"]] for each in found["sentences"]]
-
-    first, second = "Le chat dort.", "La voisine mange une pomme."
-    assert written(first, "none") == written(second, "none")
-    assert written(first, "text") != written(second, "text")
-
-
 def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
     answer = models.answer({"ask": "place", **ASK, "at": 4, "others": ["Dort", "zorglube"]})
     words = [choice["word"] for choice in answer["asked"]]

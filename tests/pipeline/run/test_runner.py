@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 import resource
 import shutil
 import signal
@@ -55,31 +54,6 @@ def test_a_changed_parameter_makes_its_stage_stale_and_says_why(runs):
     assert found["ll-rnn", "analyse"][0] == "done"
     assert found["ll-rnn", "train"] == ("stale", "waits for featurise")
     assert found["rnn", "train"][0] == "done", "the key was changed for the other"
-
-
-def test_the_report_is_written_anew_where_what_it_tells_changes_and_no_file_does(runs, capsys):
-    changes = {"train.epochs": 3, "ll-rnn.encode.classes_by": "evenly"}
-    again = accord.run("tiny", set=changes, runs=runs)
-    page = (again.folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert "<tr><td>encode.classes_by</td><td>neighbours</td><td>evenly</td></tr>" in page
-    said = capsys.readouterr().err
-    assert "report: running (ll-rnn/encode.classes_by 'neighbours' → 'evenly'" in said
-    assert "train [ll-rnn]" not in said
-
-
-@pytest.mark.parametrize(
-    ("override", "stage", "why"),
-    [
-        ("analyse.lexicon=lost.tsv", "analyse", r"found none at .*lost\.tsv"),
-        ("train.teachers={models: [runs/lost]}", "train", r"train\.teachers: .* none at runs/lost"),
-        ("corpus.source=ud-french-gsd", "corpus", "its data is not fetched yet"),
-    ],
-)
-def test_a_lost_file_is_named_and_only_data_is_fetched(runs, monkeypatch, override, stage, why):
-    monkeypatch.setenv("ACCORD_DATA", str(runs / "nothing"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(runs / "nothing"))
-    state, found = states(runs, override)["ll-rnn", stage]
-    assert state == "missing" and re.search(why, found), found
 
 
 def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):

@@ -1,6 +1,5 @@
 """Sentences and their splits: none lost, none twice, documents whole, whatever the source."""
 
-import gzip
 import json
 import lzma
 from array import array
@@ -50,24 +49,6 @@ SPLITS = ("train", "dev", "test")
 
 def about(out) -> dict:
     return json.loads((out / "about.json").read_text(encoding="utf-8"))
-
-
-def test_texts_that_a_reader_leaves_out_are_counted_in_the_log_and_beside_the_splits(
-    tmp_path, monkeypatch, capsys
-):
-    words = "un deux trois quatre cinq six sept huit neuf dix"
-    lines = [f"mot{number}\tMot {number} {words}. | Bref.\n" for number in range(100)]
-    lines.append(f"harpe\tvignette|120px|Armoiries {words}.\n")
-    (tmp_path / "data" / "wiktionnaire").mkdir(parents=True)
-    glosses = gzip.compress("".join(lines).encode())
-    (tmp_path / "data" / "wiktionnaire" / "glosses.txt.gz").write_bytes(glosses)
-    monkeypatch.setenv("ACCORD_DATA", str(tmp_path / "data"))
-    parts = made(tmp_path / "out", "wiktionnaire")
-    assert sum(map(len, parts.values())) == 100
-    counted = {"fewer than 10 words": 100, "wiki markup": 1}
-    assert about(tmp_path / "out")["left out"] == {"wiktionnaire": counted}
-    said = capsys.readouterr().err
-    assert "left out of wiktionnaire: fewer than 10 words (100), wiki markup (1)" in said
 
 
 def test_a_text_is_shuffled_without_what_differs_in_case_alone(tmp_path):
@@ -231,23 +212,6 @@ def test_one_document_or_long_ones_are_split_by_sentence_and_it_is_said(
     assert about(tmp_path / "out")["drawn by sentence"] == ["texts"]
     for found in documents(tmp_path / "out").values():  # no sentence follows the one before it
         assert {*found} == {None}
-
-
-def test_beside_a_source_of_documents_one_without_is_split_by_sentence(tmp_path, capsys):
-    texts = write_articles(tmp_path / "articles", "files")
-    (alone,) = sources(tmp_path / "texts", alone=phrases("texte", 900))
-    made(tmp_path / "out", texts, alone, valid=200, test=200)
-    found = {
-        split: [row["document"] for row in rows(path) if row["part"] == "articles"]
-        for split, path in splits(tmp_path / "out").items()
-    }
-    assert all(found.values()) and not {*found["train"]} & {*found["test"]}
-    test = [*rows(tmp_path / "out" / "test.arrow")]
-    of_alone = [row for row in test if row["part"] == "alone.txt"]
-    assert 60 < len(of_alone) < 140
-    assert all((row["document"] is None) == (row in of_alone) for row in test)
-    assert about(tmp_path / "out")["drawn by sentence"] == ["alone.txt"]
-    assert "corpus: alone.txt: one document" in capsys.readouterr().err
 
 
 def test_a_copy_of_the_test_does_not_get_into_the_text_to_pretrain_on(tmp_path, capsys):

@@ -112,16 +112,6 @@ def test_a_class_has_the_analyses_of_its_words_by_their_mean_share(guesses):
         assert of_class.set_index(keys)["weight"].to_dict() == pytest.approx(expected.to_dict())
 
 
-def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesses):
-    from accord.models.spelling.spelling import NGramSpelling
-
-    once, classes = guesses
-    ids = classes.ids(once) - UNKNOWN_ID
-    spelling = NGramSpelling.learn(once, ids, len(classes.names), 5)
-    words = ["quombation", "quombations", "mirvait", "1915"]
-    assert spelling.log_prob(words).argmax(axis=1).tolist() == [*(classes.ids(words) - UNKNOWN_ID)]
-
-
 def command(*words, text=None):
     return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
 

@@ -102,18 +102,3 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
     (installed / "kept_inputs_net.py").write_text(JORDAN.replace(".tanh()", ".sin()"))
     states = {each.stage.name: each.state for each in Run(load_config(config), runs).status()}
     assert (states["encode"], states["train"], states["evaluate"]) == ("done", "stale", "stale")
-
-
-@pytest.mark.parametrize(
-    ("encoder", "said"),
-    [
-        (
-            "{kind: kept_inputs, memmory: 1}",
-            "train.encoder: kept_inputs: .* the nearest is 'memory'",
-        ),
-        ("broken", "train.encoder: encoder 'broken' of kept_inputs-net cannot be loaded"),
-    ],
-)
-def test_a_mistake_in_its_settings_is_named(installed, encoder, said):
-    with pytest.raises(ValueError, match=said):
-        load_config("tiny", [f"train.encoder={encoder}"])

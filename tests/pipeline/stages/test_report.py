@@ -51,11 +51,3 @@ def test_it_has_its_configuration_date_and_version(tiny_run):
     assert f"Written by Accord {version('accord-lm')}" in text
     (written,) = re.findall(r"on (\d{4}-\d\d-\d\d)\.", text)
     assert (date.today() - date.fromisoformat(written)).days in (0, 1)
-
-
-def test_each_chart_is_drawn_for_wide_and_for_narrow_screens(tiny_run):
-    text = page_of(tiny_run)
-    for width, points in (("wide", 792), ("narrow", 331.2)):
-        drawn = re.findall(rf'<div class="{width}"><svg [^>]*width="([\d.]+)pt"', text)
-        assert [float(each) for each in drawn] == [points] * 2
-    assert len(re.findall("<table", text)) == len(re.findall(r'class="scroll"><table|<h3>', text))

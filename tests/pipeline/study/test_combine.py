@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,20 +11,6 @@ from accord.models.mixture import likeliest_exponents, stacked_distributions
 from accord.pipeline.model.comparison import find
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine
-
-
-@pytest.fixture(scope="module")
-def closed_run(tmp_path_factory, slow) -> Path:
-    """Two networks and n-grams over one closed vocabulary."""
-    folder = tmp_path_factory.mktemp("combine")
-    config = folder / "peers.yaml"
-    config.write_text(
-        "base: tiny\nanalyse: {protocol: closed}\ntrain: {epochs: 2}\nmodels:\n"
-        "  rnn: {featurise: {templates: [form], forms: null}}\n"
-        "  ll-rnn: {}\n"
-        "  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}\n"
-    )
-    return accord.run(str(config), until="evaluate", runs=folder / "runs").folder
 
 
 def cells(table, part: str) -> dict[str, float]:

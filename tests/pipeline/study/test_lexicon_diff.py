@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 from query_cases import scored
-from typer.testing import CliRunner
 
 import accord
 from accord.models.background import Unigram
 from accord.models.model import LanguageModel
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.network import load_trained
 from accord.pipeline.study.lexicons import lexicon_diff
 
@@ -74,21 +72,3 @@ def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
     assert abs(after - before) > 1e-3
     assert row["bits"] == row["total"] == pytest.approx((before - after) / np.log(2), abs=1e-4)
     assert found.bits_per_word == pytest.approx(row["total"] / 5)
-
-
-def test_the_command_lists_what_changed_and_the_same_chain_changes_nothing(tiny_run, files):
-    def said(after: str) -> str:
-        chains = [str(files / "before.tsv"), str(files / after)]
-        run = ["--run", str(tiny_run.folder), "--corpus", str(files / "text.txt")]
-        done = CliRunner().invoke(
-            app, ["lexicon", "diff", *chains, *run, "--to", str(files / "all.csv")]
-        )
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    assert "| petite |     2 | petit ADJ.Fem.Sing | petit ADJ.Masc.Plur |" in said("after.tsv")
-    assert (files / "all.csv").read_text().splitlines()[1].startswith("petite,2,")
-    assert (
-        said("before.tsv")
-        == "0 words of 10 changed, 0.0% of the text: +0.0000 bits for each word of it\n"
-    )

@@ -104,23 +104,6 @@ def test_interleaved_texts_are_those_of_a_table_in_order_and_left_out_rows_are_c
     pd.testing.assert_frame_equal(one, other)
 
 
-def test_two_columns_are_the_factors_of_a_design(french, tmp_path):
-    rows = [
-        {"item": word, "time": 300 + 50 * a * b + RANDOM.normal(0, 1), "a": f"a{a}", "b": f"b{b}"}
-        for word in WORDS
-        for a in (0, 1)
-        for b in (0, 1)
-    ]
-    pd.DataFrame(rows).to_csv(tmp_path / "design.csv", index=False)
-    path = str(tmp_path / "design.csv")
-    plain, crossed = (norms(path, french, measure="time", by=by) for by in ([], ["a", "b"]))
-    assert {"by_a0, b1", "by_a1, b0", "by_a1, b1"} < {*crossed.data}
-    spread = [held.partial["surprisal"]["y"].std() for held in (crossed, plain)]
-    assert spread[0] < 2 < 10 < spread[1]
-    with pytest.raises(ValueError, match="--by: unknown column 'c'"):
-        norms(path, french, measure="time", by=["a", "c"])
-
-
 def test_surprisal_explains_reaction_times_beyond_frequency(french, fetched):
     """Chronolex, 1,482 words: the less likely, the slower."""
     fetched("openlexicon")

@@ -6,13 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import accord
 from accord.models.phi import Features
 from accord.pipeline.base.arrow import open_table, splits
 from accord.pipeline.base.artefact import FinishedRun
-from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.model.suites import read_suite, suite_words
 from accord.pipeline.model.words import NamedFeatures
@@ -185,26 +183,3 @@ def test_our_results_stand_beside_the_papers(trained):
     }
     for name, nats in denominators.items():
         assert table.loc["rnn", f"test2: {name}"] == f"{nats:.2f}"
-
-
-def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
-    said = (
-        CliRunner()
-        .invoke(app, ["compare", str(trained.folder), "--paper", "--sentences", "3"])
-        .output
-    )
-    of_best, of_rnn = (part.split("\n") for part in said.split("Table 5, 3 sentences of ")[1:])
-    assert of_best[0] == "ll-rnn-2500:" and of_rnn[0] == "rnn:"
-    features = NamedFeatures.load(trained.artefacts["ll-rnn-2500", "featurise"].folder)
-    forms = pd.read_parquet(trained.artefacts["rnn", "analyse"].folder / "types.parquet")["form"]
-    top = {name.removeprefix("form=") for name in features.names if name.startswith("form=")}
-    number = {form: word for word, form in enumerate(forms)}
-    for lines in (of_best, of_rnn):
-        assert sum(line.startswith("- ") for line in lines) == 3
-        words = [line.removeprefix("    - ").rpartition(": ") for line in lines if line[:1] == " "]
-        assert words
-        for form, _, shown in words:
-            kind, *tags = shown.split(", ")
-            assert kind == ("TOPFORM" if form in top else "@notTop")
-            given = [name.partition("=")[2].lower() for name in features.grammar(number[form])]
-            assert tags == given

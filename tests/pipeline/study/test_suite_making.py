@@ -47,14 +47,6 @@ def test_every_agreement_of_a_tree_is_broken_and_none_that_is_doubtful(accords, 
     assert "du" in pairs[0].good.split(" "), "contracted forms are one word"
 
 
-def test_sentences_are_spelled_as_texts_are_read(accords, tmp_path):
-    trees = (DATA / "accords.conllu").read_text(encoding="utf-8")
-    (tmp_path / "typeset.conllu").write_text(trees.replace("voisin", "cœur"), encoding="utf-8")
-    make_suite(str(tmp_path / "typeset.conllu"), accords, tmp_path / "suite")
-    pairs = read_suite(str(tmp_path / "suite")).pairs
-    assert "Les clés du coeur rouge ne sont pas tombées ." in {pair.good for pair in pairs}
-
-
 def test_distance_and_attractors_are_those_between_the_two_words(accords, tmp_path):
     table = make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
     pairs = [flipped(pair) for pair in read_suite(str(tmp_path)).pairs]
