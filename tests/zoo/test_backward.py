@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -13,7 +12,7 @@ from accord.pipeline.ask.correct import Corrector, Prior
 from accord.pipeline.base.names import FIGURES
 from accord.pipeline.cli.main import app
 from accord.pipeline.model.find import one
-from accord.zoo.lattices import NBest, Terms, Weights, ranks_of_the_best, read_nbest
+from accord.zoo.lattices import Terms, read_nbest
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
@@ -67,19 +66,6 @@ def test_a_backward_model_has_half_of_the_say(run):
     assert log_p == pytest.approx(sum(sums) / 2, abs=1e-4)
     for kept in corrector.meant(["les", "petite", "fille", "dorment", "."], Prior()):
         assert kept.gain > Prior().cost(kept.change)
-
-
-def test_ranks_count_the_hypothesis_with_the_fewest_errors():
-    lists = [
-        NBest("a", ["x y", "x z", "w"], [3.0, 2.0, 1.0], "x z"),
-        NBest("b", ["u", "v"], [1.0, 2.0], "v"),
-    ]
-    totals = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, -np.inf]])
-    expected = "first in 50.0%, mean 1.50, mean reciprocal 0.750; sentences with an error 50.0%"
-    assert ranks_of_the_best(lists, totals) == expected
-    assert Weights(0, 0).totals(
-        Terms(totals, np.zeros((2, 3)), np.zeros((2, 3)), [])
-    ) == pytest.approx(totals)
 
 
 def test_dynamic_evaluation_is_an_option_of_score_that_says_so(run, tmp_path):

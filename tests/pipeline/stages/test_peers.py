@@ -7,7 +7,6 @@ from run_cases import scores_of
 import accord
 from accord.models.data import Sentences
 from accord.models.spelling.spelling import count_subwords, score_text
-from accord.pipeline.ask.generate import Generator
 from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.cli.model import Total, Unit
 from accord.pipeline.data.encoded import BOUNDARY, Speller, read_forms, read_sentences, read_text
@@ -82,15 +81,6 @@ def test_a_sentence_costs_what_its_units_cost(finished, model):
     )
 
 
-def test_a_model_of_pieces_scores_what_a_person_types(finished):
-    scorer = accord.load(finished.folder, "pieces")
-    words = scorer.score("la petite zouave mange 三.")
-    assert [word.form for word in words][:3] == ["la", "petite", "zouave"]
-    assert all(np.isfinite(word.log_p) for word in words)
-    other = scorer.score("la petite zouava mange 三.")
-    assert other[2].log_p != words[2].log_p, "subwords tell words apart that no lexicon knows"
-
-
 def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(finished):
     encoded = finished.artefacts["letters", "encode"].folder
     speller = Speller.load(encoded)
@@ -151,13 +141,3 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
     )
     expected = np.log(np.bincount(ids, minlength=subwords) + 1) - np.log(len(ids) + subwords)
     assert log_p[0] == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.parametrize("model", ["adaptive", "n-grams"])
-def test_a_model_that_is_no_sum_over_features_generates(finished, model):
-    scorer = accord.load(finished.folder, model)
-    assert not scorer.model.is_sum
-    nouns = scorer.parts.readings.table(["word", "upos"]).query("upos == 'NOUN'")["word"]
-    forms = {scorer.vocabulary.forms[word] for word in nouns}
-    for sentence in Generator(scorer, "la", ["NOUN"]).sample(5, seed=1):
-        assert sentence.words[0].form in forms and np.isfinite(sentence.log_p)
