@@ -466,7 +466,7 @@ class Reader:
         if features is not None and isinstance(scorer.model, InferenceModel):
             vocabulary = scorer.vocabulary
             count = len(vocabulary.forms)
-            self.values, shares = feature_shares(scorer.parts.analyses, count, features)
+            self.values, shares = feature_shares(scorer.parts.readings.table, count, features)
             unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(vocabulary.unknown))
             self.next_word = NextWord(scorer.model, shares, unknown)
         elif features:

@@ -159,7 +159,7 @@ def _beside_start(
         types["start"] = [END_ID, *vocabulary.ids(types["form"].tolist()[1:])]
         share = _shares(types["form"], texts.counts, suites)
     _add_columns(types, params, texts, share, lowercase)
-    of_start = start.analyses(COLUMNS)
+    of_start = start.readings.table(COLUMNS)
     read_as = types["start"].rename("as").rename_axis("id").reset_index()
     analyses = read_as.merge(of_start, left_on="as", right_on="word")
     analyses = analyses.assign(word=analyses["id"])[of_start.columns]
