@@ -28,7 +28,7 @@ TESTS = {
     "models/calibration.py": "calibration",
     "models/optimisers.py": "trainer",
     "models/regularisers.py": "regularisers",
-    "models/train.py": "trainer",
+    "models/train.py": "trainer regularisers",
     "pipeline/study/combine.py": "combine",
     "pipeline/model/endings.py": "open_stage vocabulary",
     "pipeline/model/words.py": "vocabulary pretraining",

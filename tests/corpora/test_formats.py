@@ -29,21 +29,6 @@ def test_labels_are_read_by_their_names(tmp_path, name):
     assert (second.text, dict(second.labels)) == ("Viens .", {"topic": "art"})
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "fault"),
-    [
-        ("a.tsv", "phrase\tgenre\nVa .\tnews\n", r"line 1: expected a header .* 'text'"),
-        ("a.tsv", "text\tgenre\nVa .\n", "line 2: expected 2 columns, found 1"),
-        ("a.jsonl", "{\n", "line 1: expected an object in JSON, but"),
-        ("a.jsonl", '{"text": "Va \\ud800."}\n', r"a\.jsonl, line 1: .* half of a character"),
-    ],
-)
-def test_what_is_no_table_of_sentences_is_refused(tmp_path, name, content, fault):
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(CorpusError, match=fault):
-        [*read(str(tmp_path / name))]
-
-
 TEN = "un deux trois quatre cinq six sept huit neuf dix"
 GLOSSES = f"""\
 chat\tPetit animal. | Animal {TEN}. | Animal {TEN}.

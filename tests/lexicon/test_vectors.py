@@ -77,23 +77,6 @@ def test_damaged_compression_and_arrays_that_do_not_fit_are_refused(tmp_path):
         read_arrays(np.array(FORMS), MATRIX[:, 0], WANTED, path)
 
 
-def test_the_published_vectors_know_french(folder):
-    """Words of one kind are nearer to each other than to others; capitals tell names."""
-    from accord.models.common.arrays import load_array
-
-    home = folder("spacy-vectors")
-    wanted = ["chien", "chat", "lundi", "mardi", "Paris", "paris", "qsdfghjklm"]
-    vectors = read_spacy(load_array(home / "vectors"), home / "key2row", wanted)
-    assert {*wanted} - {*vectors.row} == {"qsdfghjklm"}
-    unit = {
-        form: vectors.matrix[row] / np.linalg.norm(vectors.matrix[row])
-        for form, row in vectors.row.items()
-    }
-    assert unit["chien"] @ unit["chat"] > unit["chien"] @ unit["mardi"]
-    assert unit["lundi"] @ unit["mardi"] > unit["chat"] @ unit["mardi"]
-    assert vectors.row["Paris"] != vectors.row["paris"]
-
-
 def test_hashes_are_spacys_for_words_of_any_length():
     words = ["a", "été", "maison", "maisons", "aujourd'hui", "Œuvre", "x" * 8, "y" * 16, "z" * 1000]
     assert string_hashes(words).tolist() == [hash_string(word) for word in words]

@@ -124,13 +124,6 @@ def test_each_number_is_within_its_precision():
         np.testing.assert_allclose(found[name], given[name], rtol=2**-10, atol=1e-7)
 
 
-def test_rows_of_zeros_and_numbers_beyond_half_precision_are_kept():
-    zeros = np.zeros((2, arrays.LARGE), np.float32)
-    given = {"zeros": zeros, "large": np.array([1e6, -2.5], np.float32)}
-    found = unpacked(packed(given, int8=True))
-    assert all(np.array_equal(found[name], value) for name, value in given.items())
-
-
 def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays, "SHARD", 6000)
     monkeypatch.setattr(arrays, "HEADER", 1000)

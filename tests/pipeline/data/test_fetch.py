@@ -177,22 +177,6 @@ def test_articles_are_fetched_by_git_into_one_file_by_their_numbers(home, articl
     assert left(home) == ["news"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda entry: {"commits": dict.fromkeys(entry.commits, "0" * 40)},
-        lambda entry: {"commits": {"file:///nowhere": "0" * 40}},
-        lambda entry: {"path": "docs/lost"},
-    ],
-    ids=["commit", "url", "path"],
-)
-def test_articles_that_are_not_the_catalogues_are_refused(home, articles, monkeypatch, change):
-    monkeypatch.setitem(catalogue.SOURCES, "news", replace(articles, **change(articles)))
-    with pytest.raises(FetchError, match=r"(?s)git could not fetch .* run `accord fetch news`"):
-        fetch("news")
-    assert left(home) == []
-
-
 NOVEL = """<TEI xmlns="http://www.tei-c.org/ns/1.0" xml:id="FRA1">
 <teiHeader><fileDesc><titleStmt><title>{title} : édition ELTeC</title><author>{author}</author>
 </titleStmt><sourceDesc><bibl type="firstEdition"><date>1860</date></bibl></sourceDesc>

@@ -1,14 +1,9 @@
 """Tables as people have them: Excel, files of older programs, rows without a sentence."""
 
-from io import StringIO
-
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from accord.pipeline.ask.surprisal import without_empty
 from accord.pipeline.base.tables import TABLES, read_table, table_writer, write_table
-from accord.pipeline.cli.main import app
 
 STIMULI = pd.DataFrame(
     {
@@ -73,19 +68,3 @@ def test_what_cannot_be_read_as_a_table_is_refused_by_its_name(tmp_path, name, d
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ValueError, match=fault):
         read_table(tmp_path / name, "sentence")
-
-
-@pytest.mark.slow
-def test_rows_without_a_sentence_are_named_and_left_out_where_that_is_asked(tmp_path, capsys):
-    path = tmp_path / "some.csv"
-    path.write_text("item,sentence\n1,Il pleut.\n2,\n3, \n4,Il neige.\n", encoding="utf-8")
-    done = CliRunner().invoke(app, ["surprisal", str(path)])
-    assert done.exit_code == 2
-    assert "found none in row 2, 3;" in done.output
-    assert "--skip-empty leaves such rows out" in done.output
-    assert without_empty(read_table(path, "sentence"), "sentence")["item"].tolist() == ["1", "4"]
-    assert "row 2, 3" in capsys.readouterr().err
-    done = CliRunner().invoke(app, ["surprisal", str(path), "--skip-empty"])
-    assert done.exit_code == 0
-    rows = pd.read_csv(StringIO(done.stdout)).groupby("row")["word"].first()
-    assert rows.to_dict() == {1: "Il", 4: "Il"}  # as in the file

@@ -56,13 +56,6 @@ def test_a_text_has_the_log_p_of_its_lines(model, scorer):
     assert found == pytest.approx(sum(w.log_p for w in [*first, *second[:-1]]), abs=1e-4)
 
 
-def test_the_rest_of_a_word_and_prompts_are_refused(model):
-    with pytest.raises(ValueError, match="begins within 'chats': a model of words"):
-        model.loglikelihood(asked("loglikelihood", ("Les cha", "ts dorment")))
-    with pytest.raises(NotImplementedError, match="multiple_choice"):
-        model.generate_until(asked("generate_until", ("Bonjour", {})))
-
-
 def test_a_model_of_subwords_scores_texts_but_judges_no_continuation(subwords):
     model = AccordLM(str(subwords.folder), "rnn")
     assert model.loglikelihood_rolling(asked("loglikelihood_rolling", ("Les chats.",)))[0] < 0

@@ -101,24 +101,6 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     assert (figures["pairs"], figures["pairs with unknown words"]) == (4, 0)
 
 
-def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names(tmp_path):
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        write(tmp_path / name, PAIRS[:1])
-
-    def recipe():
-        suites = f"[{tmp_path / 'one'}, {tmp_path / 'two'}]"
-        run = accord.run(
-            "tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "runs"
-        )
-        return run.artefacts["ll-rnn", "analyse"].folder
-
-    before = recipe()
-    assert recipe() == before
-    write(tmp_path / "one", PAIRS[1:2])
-    assert recipe() != before
-
-
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     scorer = accord.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")

@@ -17,7 +17,7 @@ from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors
 from accord.pipeline.base.artefact import META, Damaged, name_of, read_json, write_json
 from accord.pipeline.model.find import find
-from accord.pipeline.run.train import main, untrained
+from accord.pipeline.run.train import untrained
 
 ROOT = Path(__file__).parents[3]
 ALONE = [sys.executable]
@@ -139,16 +139,6 @@ def test_a_student_is_trained_after_its_teachers(tmp_path, capfd, monkeypatch):
     assert len(run.artefacts["student", "train"].meta["data"]) == 2, "teachers known by their files"
     accord.run("family.yaml", until="train")
     assert "all stages of 'family' up to train are done" in capfd.readouterr().err
-
-
-def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path, tiny_run, monkeypatch, capsys):
-    run = prepare(tiny_run, tmp_path, "ll-rnn")
-    path = next((run.parent / "artefacts").glob("encode-*/train.ids.npy"))
-    path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
-    monkeypatch.setattr(sys, "argv", ["train", str(run)])
-    with pytest.raises(SystemExit, match="1 of 1 model failed"):
-        main()
-    assert f"ll-rnn: failed: {path} is damaged" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -113,14 +113,6 @@ def test_of_several_sources_each_sentence_is_kept_once_and_knows_its_part(tmp_pa
     assert "50 sentences left out" in capsys.readouterr().err
 
 
-def test_a_limit_is_drawn_over_all_sources(tmp_path):
-    both = sources(tmp_path / "texts", a=phrases("a", 300), b=phrases("b", 100))
-    made(tmp_path / "out", *both, limit=100, valid=10, test=10)
-    drawn = [row["part"] for path in splits(tmp_path / "out").values() for row in rows(path)]
-    assert len(drawn) == 100
-    assert 60 < drawn.count("a.txt") < 90
-
-
 def test_beside_a_source_with_splits_another_is_for_training_but_for_what_stands_in_them(tmp_path):
     bank = {split: phrases(split, 10) for split in ("train", "dev", "test")}
     bank["train"] += bank["train"][:1]  # what a treebank repeats stays
