@@ -295,6 +295,7 @@ def norms(
     model: str | None = None,
     models: str | None = None,
     drop_spelled: bool = False,
+    split: bool = False,
     to: Path | None = None,
     plot: Path | None = None,
 ) -> None:
@@ -313,6 +314,7 @@ def norms(
             the order of the rows, and the previous word counts too.
         by (COLUMN,…): Columns of the table that are factors of both regressions, crossed: two
             columns for a 2 × 2 design.
+        split: The parts of surprisal are predictors too: all together, and each beyond the others.
     """
     from accord.pipeline.study.norms import norms as hold
 
@@ -325,6 +327,7 @@ def norms(
         text=text,
         by=listed(by or ""),
         drop_spelled=drop_spelled,
+        split=split,
     )
     print_table(result.table)
     if text is None:

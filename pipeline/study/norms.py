@@ -26,6 +26,7 @@ import pandas as pd
 from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.ask.scorer import BITS, Reader, ReadWords, Scorer, by_name, tokens
+from accord.pipeline.ask.split import OF_PARTS
 from accord.pipeline.ask.surprisal import per_million
 from accord.pipeline.base.messages import counted, say
 from accord.pipeline.base.tables import read_table
@@ -124,17 +125,21 @@ def _rdata(path: Path) -> pd.DataFrame:
         return next(iter(rdata.read_rda(path).values()))
 
 
-def surprisal_of(scorer: Scorer, measured: Measured, drop_spelled: bool = False) -> np.ndarray:
-    """Return the bits of each item: the sum of its words, in its text or in a sentence of its own.
+def surprisal_of(
+    scorer: Scorer, measured: Measured, drop_spelled: bool = False, split: bool = False
+) -> np.ndarray:
+    """Return the bits of each item, in its text or in a sentence of its own, then their parts.
 
-    With `drop_spelled`, an item that the character model spelled has NaN.
+    An item has the sum of its words: (N × 1), with `split` (N × 6). With `drop_spelled`, an item
+    that the character model spelled has NaN.
     """
-    reader = Reader(scorer)
-    bits = np.zeros(len(measured.items))
+    reader = Reader(scorer, split=split)
+    bits = np.zeros((len(measured.items), 1 + split * len(OF_PARTS)))
 
     def add(words: ReadWords, item: np.ndarray) -> None:
-        nats = np.where(words.spelled & drop_spelled, np.nan, words.nats)[~words.is_end]
-        np.add.at(bits, item, BITS * nats)
+        nats = np.column_stack([words.nats, *(() if words.parts is None else words.parts.T)])
+        nats[words.spelled & drop_spelled] = np.nan
+        np.add.at(bits, item, BITS * nats[~words.is_end])
 
     if measured.texts is None:
         for words in reader.read(measured.items):
@@ -288,21 +293,28 @@ def norms(
     text: str | None = None,
     by: Sequence[str] = (),
     drop_spelled: bool = False,
+    split: bool = False,
 ) -> HeldAgainst:
     """Return what frequency and the surprisal of each model explain of a measure of people.
 
     `source` is the name of a published set (`NORM_SETS`) or the path of a table. With `text`, a
     column that names the text of each word, words are read in their texts. The columns `by` are
     factors of both regressions, crossed: two columns of two values make a 2 × 2 design.
-    `drop_spelled` leaves out items that the character model of any of these models spelled.
+    `drop_spelled` leaves out items that the character model of any of these models spelled. With
+    `split` the parts of surprisal are predictors too, all of them together, and each beyond the
+    others.
     """
     measured = read_measured(source, item, measure, text, by)
     below = baseline(measured)
     data = pd.DataFrame({"item": measured.items, "measure": measured.measure, **below})
     predictors = {}  # the columns of each model
+    all_parts: dict[str, list[str]] = {}
     for name, scorer in by_name(models).items():
-        column = f"{SURPRISAL}_{name}" if name and name != SURPRISAL else SURPRISAL
-        data[column] = surprisal_of(scorer, measured, drop_spelled)
+        ending = f"_{name}" if name and name != SURPRISAL else ""
+        names = [column + ending for column in (SURPRISAL, *(OF_PARTS if split else ()))]
+        bits = surprisal_of(scorer, measured, drop_spelled, split)
+        data[names] = bits
+        column, *all_parts[name or SURPRISAL] = names
         predictors[name or SURPRISAL] = [column]
         if measured.texts is not None:
             data[f"previous_{column}"] = _previous(data[column], measured.texts)
@@ -327,6 +339,13 @@ def norms(
         gains.append(explained(name, y, columns(below), columns(added), groups))
         residuals = {"bits": data[added[0]].to_numpy(), "y": y}
         partial[name] = pd.DataFrame({n: _residual(standard, v) for n, v in residuals.items()})
+        rest = [*below, *added[1:]]
+        if parts := all_parts[name]:
+            of_all = explained(f"{name}: parts", y, columns(rest), columns(parts), groups)
+            gains.append(replace(of_all, slope=math.nan, t=math.nan))
+        for part in parts:
+            others = [*rest, *(other for other in parts if other != part)]
+            gains.append(explained(part, y, columns(others), columns([part]), groups))
     table = pd.DataFrame([gain.row for gain in gains])
     return HeldAgainst(table, gains, data, partial, measured.label)
 
