@@ -138,6 +138,7 @@ ANSWERS = {
     "nearest": "accord.pipeline.ask.vectors:nearest",
     "agree": "accord.pipeline.study.agreement:agree",
 }
+WITH_LEXICON = "accord.pipeline.model.query_lexicon:with_lexicon"  # loads tables and lexicons
 # Kinds of models with a scorer of their own.
 READERS = Registry("scorer", "accord.scorers")
 
@@ -372,17 +373,23 @@ class Scorer:
         return END_ID if word == END else int(self.vocabulary.ids([word])[0])
 
 
-def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
+def load(
+    run: str | Path | None = None, model: str | None = None, lexicon: str | Path | None = None
+) -> Scorer:
     """Load a trained model; without a name, the bundled model.
 
     `run` is the folder of a run or of an exported model, the id of a model on the
     Hugging Face hub, or an ARPA file. A run has several models: `model` names one of them, by
-    default the last.
+    default the last. `lexicon` is a table of words that are added to the model, or analysed anew:
+    form, lemma, upos, feats and perhaps frequency, per million words.
     """
     trained = one(run, model).fetched()
     if trained.folder is None:  # a file, such as n-grams
         return READERS[trained.kind](trained)
-    return Scorer(open_folder(trained.folder), trained)
+    parts = open_folder(trained.folder)
+    if lexicon is not None:
+        parts = imported(WITH_LEXICON)(parts, trained, Path(lexicon))
+    return Scorer(parts, trained)
 
 
 @cache

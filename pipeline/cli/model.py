@@ -80,11 +80,11 @@ def expect_words(text: str) -> None:
         say("the … inside is read as three dots: only one at the end stands for the next word")
 
 
-def load_model(run: Path | None, model: str | None) -> Scorer:
-    """Load the model that --run and --model name."""
+def load_model(run: Path | None, model: str | None, lexicon: Path | None = None) -> Scorer:
+    """Load the model that --run and --model name, perhaps with a lexicon of the user's."""
     if model and run is None:
         raise AccordError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
-    return load(run, model)
+    return load(run, model, lexicon)
 
 
 def load_backward(backward: Path | None) -> Scorer | None:
@@ -166,6 +166,7 @@ def score(
     text: str,
     run: Path | None = None,
     model: str | None = None,
+    lexicon: Path | None = None,
     condition: list[str] | None = None,
     prime: Path | None = None,
     prime_weight: float | None = None,
@@ -186,6 +187,8 @@ def score(
         text (TEXT|FILE): A text in quotes, a file, or - for standard input.
         run (FOLDER|ID|FILE): Folder of a run or of an exported model, hf:OWNER/NAME on the Hugging
             Face hub, or a file .arpa or .arpa.gz; by default the bundled model.
+        lexicon (TABLE): Table of words that the model is to know, or to analyse otherwise: form,
+            lemma, upos, feats, perhaps frequency (per million words).
         dynamic (RATE): Dynamic evaluation: after each sentence the weights take a step on it, at
             this learning rate. Such scores compare with each other alone. Needs torch.
         labels (KIND): Compare the perplexity with the right label of a sentence, with none and with
@@ -199,7 +202,8 @@ def score(
         _print_perplexities(load_model(run, model), labels, text)
         return
     numbered = numbered_sentences(text)
-    scorer = conditioned(load_model(run, model), condition, prime, prime_weight, prime_tune)
+    scorer = load_model(run, model, lexicon)
+    scorer = conditioned(scorer, condition, prime, prime_weight, prime_tune)
     if dynamic is not None:
         if condition or prime or split:
             raise AccordError("--dynamic: expected no --condition, --prime or --split beside it")

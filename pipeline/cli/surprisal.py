@@ -60,6 +60,7 @@ def surprisal(
     run: Path | None = None,
     model: str | None = None,
     models: str | None = None,
+    lexicon: Path | None = None,
     condition: list[str] | None = None,
     prime: Path | None = None,
     prime_weight: float | None = None,
@@ -95,6 +96,8 @@ def surprisal(
         expect: Add the probability of features before the word: Number,pos=NOUN.
         split: Add the parts of the surprisal: part of speech, inflection, lemma, form, ambiguity.
         keep_context: Also write the words of the column 'context'.
+        lexicon (TABLE): Table of words that the model is to know, or to analyse otherwise: form,
+            lemma, upos, feats, perhaps frequency (per million words).
         by: The column of conditions, for --plot and --expects; two columns with a comma between
             them make conditions such as bad_far.
         item: The column of items, for intervals within items and --expects.
@@ -123,7 +126,8 @@ def surprisal(
     if item in factors:
         raise AccordError(f"--by and --item: expected two columns, got {item!r} for both")
     conditions = " × ".join(factors)
-    scorers = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
+    named = condition, prime, prime_weight, prime_tune
+    scorers = _chosen(run, model, models, *named, lexicon=lexicon)
     rows, stimuli = stimuli.index.to_numpy() + 1, stimuli.reset_index(drop=True)  # as in the file
     features = listed(expect or "")
     pieces = measured.surprisal_pieces(
@@ -350,20 +354,25 @@ def _of_feature(table: pd.DataFrame, feature: str) -> pd.DataFrame:
 
 
 def _chosen(
-    run: Path | None, model: str | None, models: str | None, *conditions: Any
+    run: Path | None,
+    model: str | None,
+    models: str | None,
+    *conditions: Any,
+    lexicon: Path | None = None,
 ) -> Scorer | dict[str, Scorer]:
     """Return one model, or several by name, each under the same conditions.
 
     A name is that of a model of the run, or stands for any other model.
     """
     if not models:
-        return conditioned(load_model(run, model), *conditions)
+        return conditioned(load_model(run, model, lexicon), *conditions)
     if model:
         raise AccordError(f"expected --model or --models, got both: {model} and {models}")
     of_run = [model.name for model in find(run)] if run else []
     return {
         name: conditioned(
-            load_model(run, name) if name in of_run else load_model(Path(name), None), *conditions
+            load_model(*((run, name) if name in of_run else (Path(name), None)), lexicon),
+            *conditions,
         )
         for name in listed(models)
     }

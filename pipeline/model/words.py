@@ -12,6 +12,7 @@ rest.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 from pathlib import Path
@@ -31,7 +32,7 @@ from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special, is_
 if TYPE_CHECKING:
     import pandas as pd
 
-BLOCK = 16  # forms, of which only the first is whole
+BLOCK = 16  # forms, of which at least the first is whole
 KEY = 3  # bytes of a lemma; the lemmas of all forms that begin with them are decoded together
 LONGEST = np.iinfo(np.uint16).max  # bytes of a form
 AFTER_LETTERS = b"\xff"  # no byte of UTF-8
@@ -46,6 +47,8 @@ class FrontCoded(Sequence[str]):
         """Take bytes shared with the preceding form, and the lengths of the rests in `letters`."""
         self.shared, self.length, self.letters = shared, length, letters.tobytes()
         self.ends = np.cumsum(length, dtype=np.int64)
+        whole = np.flatnonzero(shared == 0)  # each the first of a block
+        self.heads = np.union1d([0], whole)[: len(shared)].tolist()
         if len(shared) != len(length) or self.ends[-1:].sum() != len(self.letters):
             raise AccordError(
                 f"forms: expected {len(length):,} that are {len(self.letters):,} bytes long "
@@ -76,7 +79,8 @@ class FrontCoded(Sequence[str]):
 
     def __getitem__(self, place: int) -> str:
         place = range(len(self))[place]
-        return self._block(place // BLOCK)[place % BLOCK].decode(errors="replace")
+        block = bisect_right(self.heads, place) - 1
+        return self._block(block)[place - self.heads[block]].decode(errors="replace")
 
     def __iter__(self) -> Iterator[str]:
         for block in self._blocks:
@@ -84,16 +88,39 @@ class FrontCoded(Sequence[str]):
 
     def between(self, start: int, end: int) -> list[bytes]:
         """Return the forms from one position to another."""
-        blocks = range(start // BLOCK, -(-end // BLOCK))
+        first = bisect_right(self.heads, start) - 1
+        blocks = range(first, bisect_left(self.heads, end))
         forms = [form for block in blocks for form in self._block(block)]
-        return forms[start % BLOCK :][: end - start]
+        return forms[start - self.heads[first] :][: end - start]
 
     def find(self, form: str) -> int:
         """Return the position of a form, −1 if it is missing."""
         letters = form.encode(errors="surrogatepass")  # halves of characters match nothing
         block = bisect_right(self._blocks, letters, key=self._first) - 1
         forms = self._block(block) if block >= 0 else []
-        return block * BLOCK + forms.index(letters) if letters in forms else -1
+        return self.heads[block] + forms.index(letters) if letters in forms else -1
+
+    def with_forms(self, forms: Sequence[str]) -> tuple["FrontCoded", np.ndarray]:
+        """Return the forms with new ones among them, and how many old ones stand before each.
+
+        The new ones, which are sorted, and the forms behind them become whole.
+        """
+        letters = [form.encode() for form in forms]
+        places = np.array([self._lower_bound(form) for form in letters])
+        shared = np.insert(self.shared, places, 0)
+        length = np.insert(self.length.astype(np.int64), places, [*map(len, letters)])
+        parts, end = [], 0
+        for place in dict.fromkeys(places.tolist()):
+            new = [form for form, at in zip(letters, places, strict=True) if at == place]
+            start = int(self.ends[place - 1]) if place else 0
+            parts += [self.letters[end:start], *new]
+            end = start
+            if place < len(self):
+                follower = place + int(np.searchsorted(places, place, "right"))
+                parts.append(self.between(place, place + 1)[0])
+                shared[follower], length[follower], end = 0, len(parts[-1]), int(self.ends[place])
+        joined = np.frombuffer(b"".join([*parts, self.letters[end:]]), np.uint8)
+        return FrontCoded(shared, length, joined), places
 
     def beginning_with(self, letters: bytes) -> tuple[int, int]:
         """Return the start and end of the forms with this prefix."""
@@ -102,20 +129,22 @@ class FrontCoded(Sequence[str]):
     def _lower_bound(self, letters: bytes) -> int:
         """Return the position of the first form from these bytes on."""
         block = bisect_left(self._blocks, letters, key=self._first) - 1
-        return block * BLOCK + bisect_left(self._block(block), letters) if block >= 0 else 0
+        return self.heads[block] + bisect_left(self._block(block), letters) if block >= 0 else 0
 
     @property
     def _blocks(self) -> range:
-        return range(-(-len(self) // BLOCK))
+        return range(len(self.heads))
 
     def _first(self, block: int) -> bytes:
-        end = int(self.ends[block * BLOCK])
-        return self.letters[end - int(self.length[block * BLOCK]) : end]
+        place = self.heads[block]
+        end = int(self.ends[place])
+        return self.letters[end - int(self.length[place]) : end]
 
     def _block(self, block: int) -> list[bytes]:
-        places = slice(block * BLOCK, (block + 1) * BLOCK)
+        head = self.heads[block]
+        places = slice(head, self.heads[block + 1] if block + 1 < len(self.heads) else len(self))
         ends, forms, form = self.ends[places].tolist(), [], b""
-        start = ends[0] - int(self.length[block * BLOCK])
+        start = ends[0] - int(self.length[head])
         for shared, end in zip(self.shared[places].tolist(), ends, strict=True):
             form = form[:shared] + self.letters[start:end]
             forms.append(form)
@@ -238,6 +267,25 @@ class KnownWords:
         if np.array_equal(words.mass(kind, shared_by), mass):
             return words
         return KnownWords(self.forms, **merged | {"mass": mass[self.number]})
+
+    def with_words(self, forms: Sequence[str], **columns: np.ndarray) -> "KnownWords":
+        """Return the words with new ones that a lexicon lists; their ids follow in this order.
+
+        `forms` are sorted. `columns` are by id, of all words.
+        """
+        coded, places = self.forms.with_forms(forms)
+        new = {"listed": 1, "share": np.argmax(self.columns["shares"])}
+        merged = {
+            name: np.insert(column.astype(np.int64), places, new.get(name, 0))
+            for name, column in self.columns.items()
+            if len(column) and name not in ("shares", "order", *columns)
+        }
+        old = self.place + np.searchsorted(places, self.place, "right")
+        place = np.concatenate([old, places + np.arange(len(places))]).astype(np.int64)
+        for name, column in columns.items():
+            merged[name] = np.empty_like(column)
+            merged[name][place] = column
+        return KnownWords(coded, **merged, shares=self.columns["shares"], order=place)
 
     def save(self, path: Path) -> None:
         save_arrays(path, {**self.forms.arrays, **self.columns}, packed=True)
@@ -495,22 +543,92 @@ class Readings:
     @cached_property
     def lemmas(self) -> "Lemmas":
         sizes = self.sizes[self.words.columns["readings"]]  # of the sorted forms
-        return Lemmas(self.path, self.words.forms, sizes)
+        arrays = load_arrays(self.path, [*SETS, *LEMMAS], LEMMAS)
+        return Lemmas(self.path, self.words.forms, sizes, *arrays.values())
+
+    def with_readings(
+        self, forms: Sequence[str], readings: Mapping[int, Sequence[Reading]], **columns: np.ndarray
+    ) -> "Readings":
+        """Return the readings with others of some words, by id; new words are read too.
+
+        `forms` and `columns` are those of `KnownWords.with_words`.
+        """
+        rows = [reading[1:] for of_word in readings.values() for reading in of_word]
+        sizes = np.array([len(of_word) for of_word in readings.values()])
+        ids = np.array([*readings])
+        other = copy(self)
+        values = {name: self.distinct[name] for name in (*TEXTS, "weight")}
+        first = min(map(len, values.values()))
+        added = dict(
+            zip(("upos", "feats", "weight", "source"), zip(*rows, strict=True), strict=True)
+        )
+        other.distinct = {
+            **{
+                name: np.concatenate([column[:first], added[name]])
+                for name, column in values.items()
+            },
+            "lengths": np.concatenate([self.sizes, sizes]),
+            "reading": np.concatenate([self.distinct["reading"], first + np.arange(len(rows))]),
+        }
+        other.sizes = other.distinct["lengths"]
+        other.starts = np.cumsum(other.sizes) - other.sizes
+        of_word = np.concatenate([self.words.column("readings"), np.zeros(len(forms), np.int64)])
+        of_word[ids] = len(self.sizes) + np.arange(len(ids))
+        other.words = self.words.with_words(forms, readings=of_word, **columns)
+        places = other.words.place
+        kept = np.repeat(places[self.words.number], self.sizes[self.words.columns["readings"]])
+        lemmas = [reading.lemma for of_word in readings.values() for reading in of_word]
+        of_lemmas = np.repeat(places[ids], sizes)
+        arrays = self.lemmas.replaced(kept, other.words.forms, of_lemmas, lemmas)
+        other.lemmas = Lemmas(
+            self.path, other.words.forms, other.sizes[other.words.columns["readings"]], *arrays
+        )
+        return other
 
 
 class Lemmas:
     """The lemmas of the sorted forms, a row for each reading."""
 
-    def __init__(self, path: Path, forms: FrontCoded, sizes: np.ndarray):
-        """Read the lemmas of forms with these numbers of readings."""
+    def __init__(
+        self,
+        path: Path,
+        forms: FrontCoded,
+        sizes: np.ndarray,
+        shared: np.ndarray,
+        length: np.ndarray,
+        letters: np.ndarray,
+    ):
+        """Take forms with their numbers of readings, and the arrays of the lemmas."""
         self.forms, self.first = forms, np.concatenate([[0], np.cumsum(sizes)])
-        arrays = load_arrays(path, [*SETS, *LEMMAS], LEMMAS)
-        self.shared, self.length, letters = (arrays[name] for name in LEMMAS)
+        self.shared, self.length = shared, length
         self.ends, self.letters = np.cumsum(self.length, dtype=np.int64), letters.tobytes()
         self._by_key: dict[bytes, dict[bytes, list[int]]] = {}
         is_whole = len(self.ends) == len(self.shared) == self.first[-1]
         if not is_whole or self.ends[-1:].sum() != len(self.letters):
             raise AccordError(f"{path}: expected a lemma of every reading")
+
+    def replaced(
+        self, kept: np.ndarray, forms: FrontCoded, places: np.ndarray, lemmas: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the arrays of these lemmas at new places, but for places that have others.
+
+        `kept` has the new place of each row, `places` those of `lemmas` among `forms`.
+        """
+        letters = [lemma.encode() for lemma in lemmas]
+        shared = [
+            common_prefix(forms[place].encode(), lemma)
+            for place, lemma in zip(places.tolist(), letters, strict=True)
+        ]
+        rests = [lemma[count:] for lemma, count in zip(letters, shared, strict=True)]
+        is_kept = ~np.isin(kept, places)
+        order = np.argsort(np.concatenate([kept[is_kept], places]), kind="stable")
+        lengths = np.array([*map(len, rests)], np.int64)
+        all_lengths = np.concatenate([self.length[is_kept], lengths])[order]
+        ends = len(self.letters) + np.cumsum(lengths)
+        starts = np.concatenate([(self.ends - self.length)[is_kept], ends - lengths])[order]
+        buffer = np.frombuffer(self.letters + b"".join(rests), np.uint8)
+        all_shared = np.concatenate([self.shared[is_kept], shared])[order]
+        return all_shared, all_lengths, buffer[in_a_row(starts, all_lengths)]
 
     def decode(self, place: int, forms: Sequence[str]) -> list[str]:
         """Return the lemmas of forms that follow each other from a position on."""

@@ -29,14 +29,13 @@ from accord.lexicon.analysis import Chain, feature_names
 from accord.lexicon.evaluation import compare_guessers, held_out, learners, unknown_to
 from accord.models.inference.interface import expect_sum
 from accord.pipeline.ask.scorer import Scorer
-from accord.pipeline.base.artefact import FinishedRun, read_json
 from accord.pipeline.base.messages import track
-from accord.pipeline.base.names import CONFIG, END
+from accord.pipeline.base.names import END
 from accord.pipeline.config.configuration import Config, load_config
-from accord.pipeline.config.sections import FeaturiseParams
 from accord.pipeline.data.catalogue import MissingData, folder_of
-from accord.pipeline.data.templates import FREQUENT, fill, of_analyses
+from accord.pipeline.data.templates import FREQUENT, fill
 from accord.pipeline.model.comparison import comparison_table, scores
+from accord.pipeline.model.query_lexicon import template_settings
 from accord.pipeline.model.suites import CLAMS
 from accord.pipeline.run.run import Run
 
@@ -227,7 +226,7 @@ def _changes(
     scorer: Scorer, names: Sequence[str], chains: Sequence[Lexicon], words: list[str]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return δφ of each word that the model knows: the changed features and their differences."""
-    params = _params(scorer)
+    params = template_settings(scorer.trained)
     known = [word for word in words if word in scorer.vocabulary.known]
     if not known:
         return {}
@@ -242,19 +241,3 @@ def _changes(
         is_known = columns.notna()
         changes[known[word]] = columns[is_known].to_numpy(int), of_word.to_numpy(float)[is_known]
     return changes
-
-
-def _params(scorer: Scorer) -> FeaturiseParams:
-    """Return the model's templates but `source`, which would change with every lexicon."""
-    trained = scorer.trained
-    if trained is None or trained.kind == "arpa":
-        raise AccordError("expected a model with features of a lexicon, such as the bundled model")
-    if trained.is_exported:
-        settings = read_json(trained.folder / CONFIG)["params"]["featurise"]
-    else:
-        settings = FinishedRun.read(trained.place).params[trained.name]["featurise"]
-    templates = [name for name in of_analyses(settings["templates"]) if "source" not in name]
-    if not templates:
-        raise AccordError(f"{trained.name}: expected a model with features of a lexicon")
-    others = {key: settings[key] for key in ("lemmas", "values", "steps") if key in settings}
-    return FeaturiseParams(templates=tuple(templates), **others)

@@ -1,0 +1,172 @@
+"""A lexicon at query time: words are added to a trained model, or analysed anew, without training.
+
+No weight of a log-linear model belongs to a word that is not among the most frequent ones: its row
+of Φ is what the lexicon says, so a word of a user's table has as exact a probability as any other:
+
+    φ(x)    the features of its analyses in the table; all others (its own feature, its frequency)
+            stay those of the word, or of the unknown words that a new one would be spelled as
+    b(x)    the column `frequency` of the table, per million words; else the present b of a known
+            word, and that of a word seen once for a new one
+
+B_s is summed anew, so that Σp = 1 holds. The model then reads the word by the same features.
+"""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from accord import lexicon
+from accord.errors import AccordError
+from accord.models.common.registry import parted
+from accord.models.phi import Features, chosen_rows
+from accord.pipeline.base.artefact import FinishedRun, read_json
+from accord.pipeline.base.names import CONFIG, END_ID
+from accord.pipeline.base.tables import read_table
+from accord.pipeline.config.sections import FeaturiseParams
+from accord.pipeline.data.catalogue import folder_of
+from accord.pipeline.data.templates import FREQUENT, fill, of_analyses
+from accord.pipeline.model.folder import ModelFolder
+from accord.pipeline.model.words import NamedFeatures, Reading
+
+if TYPE_CHECKING:
+    from accord.pipeline.model.find import TrainedModel
+
+FREQUENCY = "frequency"  # the column, and the template
+MASSES = ("unigram", "uniform")  # backgrounds that no context changes
+CROSSED = re.compile(r"×(?=[A-Za-z]+=)")
+GUESSED, SOURCE = "source=guesser", "source="
+
+
+def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path) -> ModelFolder:
+    """Return a model folder whose words have the analyses and frequencies of a user's table."""
+    settings = template_settings(trained)
+    kind = parted(parts.background.kind)[0]
+    if not parts.recipe.is_log_linear or kind not in MASSES or parts.classes is not None:
+        raise AccordError(
+            f"lexicon: expected a log-linear model with the background {' or '.join(MASSES)}, "
+            f"got the output {parts.recipe.output_kind} with the background {kind}"
+        )
+    own = lexicon.load([str(table)], lowercase=parts.lookup.lowercase, folder=folder_of)
+    forms, analyses = sorted(own), own.lookup(sorted(own))
+    known, first = parts.vocabulary.known, len(parts.words)
+    new = [form for form in forms if form not in known]
+    of_new = dict(zip(new, range(first, first + len(new)), strict=True))
+    ids = np.array([of_new.get(form) or known[form] for form in forms])
+    bases = ids.copy()  # the words that have the other features
+    bases[ids >= first] = parts.vocabulary.ids(new)
+    per_million = _frequencies(table, forms, parts.lookup.lowercase)
+    types = pd.DataFrame({"form": forms, "count": FREQUENT})
+    filled = fill(settings, types, analyses)[["word", "feature", "value"]].astype({"feature": str})
+    is_counted = np.isfinite(per_million)
+    with np.errstate(divide="ignore"):
+        levels = np.floor(2 * np.log10(per_million[is_counted]))
+    level = [f"{FREQUENCY}={level:.0f}" for level in levels]
+    added = pd.DataFrame({"word": np.flatnonzero(is_counted), "feature": level, "value": 1.0})
+    filled = pd.concat([filled, added])
+    names, dictionaries = parts.feature_names, [*parts.lookup.names, "guesser"]
+    source = next(SOURCE + name for name in dictionaries if name != "closed")
+    sides = [
+        features and _with_rows(NamedFeatures(features, names), ids, bases, filled, source)
+        for features in (parts.phi, parts.psi)
+    ]
+    mass = np.concatenate([parts.mass(), np.full(len(new), _mass_seen_once(parts))])
+    mass[ids[is_counted]] = per_million[is_counted] * 1e-6 * (1 - mass[END_ID])
+    readings: dict[int, list[Reading]] = {number: [] for number in ids.tolist()}
+    for word, lemma, upos, feats, weight in zip(
+        *(analyses[name] for name in ("word", "lemma", "upos", "feats", "weight")), strict=True
+    ):
+        readings[int(ids[word])].append(Reading(lemma, upos, feats, float(weight), own.name))
+    columns = {"mass": mass, "signature": sides[0].signature}
+    if sides[1]:
+        columns["read"] = sides[1].signature
+    other = ModelFolder(parts.folder, parts.config)
+    other.readings = parts.readings.with_readings(new, readings, **columns)
+    other.words, (other.phi, other.psi) = other.readings.words, sides
+    return other
+
+
+def template_settings(trained: "TrainedModel | None") -> FeaturiseParams:
+    """Return the templates that read analyses, but `source`, which changes with every lexicon."""
+    if trained is None or trained.kind == "arpa":
+        raise AccordError("expected a model with features of a lexicon, such as the bundled model")
+    if trained.is_exported:
+        settings = read_json(trained.folder / CONFIG)["params"]["featurise"]
+    else:
+        settings = FinishedRun.read(trained.place).params[trained.name]["featurise"]
+    templates = [name for name in of_analyses(settings["templates"]) if "source" not in name]
+    if not templates:
+        raise AccordError(f"{trained.name}: expected a model with features of a lexicon")
+    others = {key: settings[key] for key in ("lemmas", "values", "steps") if key in settings}
+    return FeaturiseParams(templates=tuple(templates), **others)
+
+
+def _frequencies(path: Path, forms: list[str], lowercase: bool) -> np.ndarray:
+    """Return the occurrences per million words that a table gives for each form, else NaN."""
+    table = read_table(path, "form").rename(columns=str.lower)
+    if FREQUENCY not in table:
+        return np.full(len(forms), np.nan)
+    values = pd.to_numeric(table[FREQUENCY], errors="coerce")
+    names = table["form"].str.strip()
+    return values.groupby(names.str.lower() if lowercase else names).max().reindex(forms).to_numpy()
+
+
+def _mass_seen_once(parts: ModelFolder) -> float:
+    """Return b of a word that training has once, or the least there is."""
+    mass = parts.mass()
+    once = mass[parts.counts() == 1]
+    return float(np.median(once) if len(once) else mass[mass > 0].min())
+
+
+def _with_rows(
+    named: NamedFeatures, ids: np.ndarray, bases: np.ndarray, filled: pd.DataFrame, source: str
+) -> Features:
+    """Return Φ with other rows of some words, the last of which are new.
+
+    A row has the features in `filled`, and those of its base that no analysis gives. Features that
+    no word of the model has are left out: they have no weights. New words are not guessed at, but
+    have this source.
+    """
+    phi = named.phi
+    number = {named.names[feature]: feature for feature in np.unique(phi.indices).tolist()}
+    filled = filled[filled["feature"].isin(number)]
+    of_words = {word: rows for word, rows in filled.groupby("word")}
+    rows: list[dict[int, float]] = []
+    for word, base in enumerate(bases.tolist()):
+        added = of_words.get(word, filled[:0])
+        given = {key.partition("=")[0] for key in added["feature"]}
+        row = {}
+        for feature, value in named.row(base).items():
+            name = named.names[feature]
+            if name == GUESSED and source in number:
+                row[number[source]] = value
+            elif not _is_analysed(name) and name.partition("=")[0] not in given:
+                row[feature] = value
+        rows.append(row | dict(zip(added["feature"].map(number), added["value"], strict=True)))
+    changed = Features.from_rows(
+        np.cumsum([0, *map(len, rows)]),
+        np.array([feature for row in rows for feature in row], np.int64),
+        np.array([value for row in rows for value in row.values()]),
+        phi.sparse_count,
+    )
+    vector = phi.vector[phi.signature[bases]]
+    changed = changed.split_by(vector)
+    signature = np.concatenate([phi.signature, np.zeros(ids.max() + 1 - len(phi.signature), int)])
+    signature[ids] = phi.signature_count + changed.signature
+    used, signature = np.unique(signature, return_inverse=True)  # some have lost all their words
+    rows_of_used = chosen_rows(
+        np.concatenate([phi.indptr, phi.indptr[-1] + changed.indptr[1:]]),
+        np.concatenate([phi.indices, changed.indices]),
+        np.concatenate([phi.values, changed.values]),
+        used,
+    )
+    vectors = np.concatenate([phi.vector, changed.group_of_signatures("vector", vector)])
+    return Features(*rows_of_used, signature, phi.feature_count, phi.vectors, vectors[used])
+
+
+def _is_analysed(name: str) -> bool:
+    """Return whether analyses give a feature: a part of speech, a lemma, or one such as Gender."""
+    keys = (part.partition("=")[0] for part in CROSSED.split(name))
+    return all(key in ("pos", "lemma") or key[:1].isupper() for key in keys)
