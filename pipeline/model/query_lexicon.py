@@ -116,7 +116,7 @@ def _frequencies(path: Path, forms: list[str], lowercase: bool) -> np.ndarray:
 def _mass_seen_once(parts: ModelFolder) -> float:
     """Return b of a word that training has once, or the least there is."""
     mass = parts.mass()
-    once = mass[parts.counts() == 1]
+    once = mass[parts.words.column("count") == 1]
     return float(np.median(once) if len(once) else mass[mass > 0].min())
 
 
