@@ -77,15 +77,21 @@ def _svg(figure: Figure) -> str:
     return buffer.getvalue().decode()
 
 
-def _drawing(figsize: tuple[float, float]) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=figsize)
+def _drawing(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height))
     return figure, figure.subplots()
+
+
+def _panels(panels: int, width: float, height: float) -> tuple[Figure, Sequence[Axes]]:
+    """Return panels below each other, with one x axis."""
+    figure = Figure(figsize=(width, height))
+    return figure, figure.subplots(panels, squeeze=False, sharex=True)[:, 0]
 
 
 @styled
 def loss_curves(curves: pd.DataFrame) -> Figure:
     """Draw validation loss by epoch, training loss dotted, a ring around the best epoch."""
-    figure, axes = _drawing((7, 4))
+    figure, axes = _drawing(7, 4)
     models = curves.groupby("model", sort=False)
     for (model, rows), colour in zip(models, cycle(COLOURS), strict=False):
         axes.plot(rows["epoch"], rows["valid_nats"], color=colour, label=model, linewidth=2)
@@ -106,13 +112,12 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
     chosen = scores[(scores["metric"] == "perplexity") & judged]
     chosen = chosen.assign(model=chosen["model"].map(without_seed))
     wide = chosen.pivot_table(index="model", columns="split", values="value", sort=False)
-    figure, axes = _drawing((7, 0.9 + 0.5 * wide.size))
+    figure, axes = _drawing(7, 0.9 + 0.5 * wide.size)
     for row, ((model, split), value) in enumerate(wide.stack().items()):
         name = model if wide.shape[1] == 1 else f"{model}, {split}"
-        colour = COLOURS[list(wide.index).index(model) % len(COLOURS)]
+        colour, shown = COLOURS[list(wide.index).index(model) % len(COLOURS)], f"{value:,.1f}"
         axes.barh(name, value, color=colour, height=0.6)
-        number = f"{value:,.1f}"
-        axes.annotate(number, (value, row), (4, 0), textcoords="offset points", va="center")
+        axes.annotate(shown, (value, row), (4, 0), textcoords="offset points", va="center")
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.margins(x=0.12)
@@ -125,7 +130,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     """Draw perplexity on a split against the seconds to the best epoch; a cross is a seed."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     models = by_seed(scores["model"][scores["split"] == split].unique())
-    figure, axes = _drawing((7, max(4.5, 0.9 + 0.24 * len(models))))
+    figure, axes = _drawing(7, max(4.5, 0.9 + 0.24 * len(models)))
     names = {}
     for colour, (model, seeds) in zip(cycle(COLOURS), models.items(), strict=False):
         seconds = [values[seed, "train", "seconds to the best epoch"] for seed in seeds]
@@ -156,15 +161,9 @@ def _name_points(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]
     for rank, name in enumerate(sorted(heights, key=heights.get, reverse=True), start=1):
         last = max(min(heights[name], last - line), line * (len(names) - rank))
         point, colour = names[name]
-        axes.annotate(
-            name,
-            point,
-            (1.04, last),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.35, "relpos": (0, 0.5)},
-        )
+        line_to = {"arrowstyle": "-", "color": colour, "alpha": 0.35, "relpos": (0, 0.5)}
+        style = {"textcoords": "axes fraction", "va": "center", "color": colour}
+        axes.annotate(name, point, (1.04, last), **style, arrowprops=line_to)
 
 
 @styled
@@ -172,7 +171,7 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     """Draw the share of pairs that each model judges rightly, by group, with its interval."""
     groups = list(dict.fromkeys(accuracy["group"]))
     models = accuracy.groupby("model", sort=False)
-    figure, axes = _drawing((7, 1.2 + 0.45 * len(groups) + 0.25 * len(models)))
+    figure, axes = _drawing(7, 1.2 + 0.45 * len(groups) + 0.25 * len(models))
     for number, ((model, rows), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
         offset = 0.12 * (number - (len(models) - 1) / 2)
         height = [groups.index(group) + offset for group in rows["group"]]
@@ -193,7 +192,7 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
 @styled
 def learning_curve(rows: pd.DataFrame, metric: str) -> Figure:
     """Draw a line for each kind of model; `rows` have kind, sentences and value of each seed."""
-    figure, axes = _drawing((7, 4.5))
+    figure, axes = _drawing(7, 4.5)
     kinds = rows.groupby("kind", sort=False)
     for (kind, of_kind), colour in zip(kinds, cycle(COLOURS), strict=False):
         axes.plot(of_kind["sentences"], of_kind["value"], "x", color=colour, markersize=5)
@@ -221,24 +220,17 @@ def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = 
     Where every `item` has every condition, the intervals are within items.
     """
     place = "region" if "region" in words else "position"
-    models = words["model"].unique() if "model" in words else [None]
-    figure = Figure(figsize=(max(6, 1.4 * words[place].nunique()), 0.6 + 3.2 * len(models)))
-    panels = figure.subplots(len(models), squeeze=False, sharex=True)[:, 0]
-    order = list(dict.fromkeys(words[place]))
-    for axes, model in zip(panels, models, strict=True):
-        of_model = words if model is None else words[words["model"] == model]
+    models, order = _models(words), list(dict.fromkeys(words[place]))
+    figure, panels = _panels(len(models), max(6, 1.4 * len(order)), 0.6 + 3.2 * len(models))
+    for axes, (model, of_model) in zip(panels, models.items(), strict=True):
         conditions, kind = _means(of_model, place, by, item)
         for number, (name, means) in enumerate(conditions):
             offset = DODGE * (number - (len(conditions) - 1) / 2)
-            axes.errorbar(
-                [order.index(region) + offset for region in means.index],
-                means["mean"],
-                yerr=means["reach"].fillna(0),
-                fmt="o-",
-                capsize=3,
-                color=COLOURS[1:][number % (len(COLOURS) - 1)],
-                label=f"{name} (n = {means['n'].max():.0f})",
-            )
+            regions = [order.index(region) + offset for region in means.index]
+            colour = COLOURS[1:][number % (len(COLOURS) - 1)]
+            style = {"fmt": "o-", "capsize": 3, "color": colour, "yerr": means["reach"].fillna(0)}
+            label = f"{name} (n = {means['n'].max():.0f})"
+            axes.errorbar(regions, means["mean"], **style, label=label)
         title = f"mean surprisal, 95 % intervals{kind}"
         unit = place if place == "region" else "word"
         axes.set(title=f"{model}: {title}" if model else title, ylabel=f"bits per {unit}")
@@ -249,13 +241,22 @@ def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = 
     return figure
 
 
+def _models(table: pd.DataFrame) -> dict[str | None, pd.DataFrame]:
+    """Return the rows of each model; one without a name has all."""
+    return dict(iter(table.groupby("model", sort=False))) if "model" in table else {None: table}
+
+
 def _means(
     words: pd.DataFrame, place: str, by: str | None, item: str | None
 ) -> tuple[list[tuple[str, pd.DataFrame]], str]:
     """Return mean, reach of the interval and n of each condition, and the kind of interval."""
     kept = [name for name in (by, item) if name and name in words]
     sums = words.groupby(["row", place, *kept], sort=False)["surprisal"].sum().reset_index()
-    is_within = bool(by and item in sums and _is_crossed(sums, by, item))
+    is_within = False  # unless every item has one row in every condition, several of both
+    if by and item in sums:
+        rows = sums[["row", item, by]].drop_duplicates()
+        counts = rows.groupby([item, by]).size().unstack(fill_value=0)
+        is_within = min(counts.shape) > 1 and bool((counts == 1).all(axis=None))
     if is_within:
         sums["within"] = _within_items(sums, place, by, item)
     order, conditions = list(dict.fromkeys(words[place])), []
@@ -267,13 +268,6 @@ def _means(
         regions = [region for region in order if region in means.index]
         conditions.append((str(name), means.reindex(regions)))
     return conditions, " within items" if is_within else ""
-
-
-def _is_crossed(sums: pd.DataFrame, by: str, item: str) -> bool:
-    """Return whether every item has one row in every condition, and there are several of both."""
-    rows = sums[["row", item, by]].drop_duplicates()
-    counts = rows.groupby([item, by]).size().unstack(fill_value=0)
-    return min(counts.shape) > 1 and bool((counts == 1).all(axis=None))
 
 
 def _within_items(sums: pd.DataFrame, place: str, by: str, item: str) -> pd.Series:
@@ -292,40 +286,27 @@ def _within_items(sums: pd.DataFrame, place: str, by: str, item: str) -> pd.Seri
 @styled
 def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
     """Draw each value's probability along a sentence: a panel per feature, a line per model."""
-    models = list(table["model"].unique()) if "model" in table else [None]
+    models = _models(table)
     words = table["before"][: len(table) // len(models)].tolist()
-    figure = Figure(figsize=(max(6, 0.9 * len(words)), 0.8 + 2.6 * len(features)))
-    panels = figure.subplots(len(features), squeeze=False, sharex=True)[:, 0]
+    figure, panels = _panels(len(features), max(6, 0.9 * len(words)), 0.8 + 2.6 * len(features))
     for axes, feature in zip(panels, features, strict=True):
-        values = _drawn(table, feature)
+        values = [feature]  # of a value, its name is its column
+        if "=" not in feature:
+            columns = (name for name in table.columns if name.startswith(f"{feature}="))
+            values = [name for name in columns if table[name].max() >= LEAST]
         for (nth, model), (colour, value) in product(enumerate(models), enumerate(values)):
-            of_model = table if model is None else table[table["model"] == model]
             shown, style = value.partition("=")[2], LINES[nth % len(LINES)]
             if len(values) == 1:
                 colour, style = nth, "-"
                 shown = shown if model is None else ""
-            axes.plot(
-                np.arange(len(words)),
-                of_model[value],
-                style,
-                marker="o",
-                markersize=4,
-                color=COLOURS[colour % len(COLOURS)],
-                label=", ".join(filter(None, [shown, model])),
-            )
+            look = {"marker": "o", "markersize": 4, "color": COLOURS[colour % len(COLOURS)]}
+            label = ", ".join(filter(None, [shown, model]))
+            axes.plot(range(len(words)), models[model][value], style, **look, label=label)
         axes.set(ylim=(-0.02, 1.02), title=f"P({feature})")
         axes.legend(bbox_to_anchor=(1.0, 1.0), loc="upper left", fontsize=9)
-    panels[-1].set_xticks(np.arange(len(words)), words, rotation=30, ha="right", color=INK)
+    panels[-1].set_xticks(range(len(words)), words, rotation=30, ha="right", color=INK)
     panels[-1].set_xlabel("before the word")
     return figure
-
-
-def _drawn(table: pd.DataFrame, feature: str) -> list[str]:
-    """Return the columns of a feature that are somewhere likely; a value's name is its column."""
-    if "=" in feature:
-        return [feature]
-    values = [name for name in table.columns if name.startswith(f"{feature}=")]
-    return [name for name in values if table[name].max() >= LEAST]
 
 
 BINS = 20  # of items, as many in each
