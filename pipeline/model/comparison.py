@@ -121,11 +121,6 @@ def named(models: Sequence[Scored]) -> dict[str, Scored]:
     }
 
 
-def is_scored(place: str) -> bool:
-    """Return whether this names trained models, not a configuration to train."""
-    return resolve.is_run(Path(place)) or resolve.is_run(Path(place).parent)
-
-
 def check_same_text(models: Sequence[Scored]) -> None:
     """Reject models that did not score the same words."""
     if difference := difference_in_text(models):

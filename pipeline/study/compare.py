@@ -30,13 +30,13 @@ from accord.pipeline.model.comparison import (
     compare_models,
     comparison_table,
     find_all,
-    is_scored,
     named,
     of_models,
     read_epochs,
     read_scores,
     test_splits,
 )
+from accord.pipeline.model.find import is_run
 from accord.pipeline.model.words import IDENTITY, NamedFeatures
 from accord.pipeline.run.run import run
 
@@ -58,7 +58,7 @@ def find_or_run(
 
     def folder_of_run(source: str) -> str:
         is_folder = "/" in source and not source.endswith((".yaml", ".yml"))
-        if is_folder or is_scored(source):
+        if is_folder or is_run(Path(source)) or is_run(Path(source).parent):
             return source
         return str(run(source, set=set, seeds=seeds, runs=runs).folder)
 
@@ -69,7 +69,7 @@ def gather(models: Sequence[Scored]) -> pd.DataFrame:
     """Read the scores of all models with their protocols; equal names get the run's name too."""
     by_name = named(models)
     scores = of_models({name: model.scores for name, model in by_name.items()})
-    return scores.assign(protocol=[by_name[name].protocol for name in scores["model"]])
+    return scores.assign(protocol=scores["model"].map(lambda name: by_name[name].protocol))
 
 
 def table(scores: pd.DataFrame) -> pd.DataFrame:
@@ -101,12 +101,10 @@ def compare(scored: Sequence[Scored], against: str | None = None) -> pd.DataFram
     names = [*by_seed(models)]
     if against and against not in names:
         raise AccordError(f"--against: expected one of {', '.join(names)}; got {against}")
-    compared = compare_models(
-        {name: model.scores for name, model in models.items()},
-        {name: model.folders["encode"] for name, model in models.items()},
-        [split for split in scored[0].splits if split != "valid"],
-        against,
-    )
+    evaluated = {name: model.scores for name, model in models.items()}
+    encoded = {name: model.folders["encode"] for name, model in models.items()}
+    tests = [split for split in scored[0].splits if split != "valid"]
+    compared = compare_models(evaluated, encoded, tests, against)
     rows = [
         {"model": model.model, "split": model.split, "perplexity": f"{model.perplexity:,.1f}"}
         | (model.difference.shown if model.difference else {})
@@ -196,18 +194,17 @@ def tags_table(featurised: Iterable[Path]) -> pd.DataFrame:
     """Return the paper's tags that the φ of the run has, those that it lacks, and others."""
     names = {name for folder in featurised for name in NamedFeatures.load(folder).names}
     ours = {name for name in names if not name.startswith(("form=", "@"))}
-    table = []
-    for attribute, values in TAGS.items():
-        paper = {f"{attribute}={value}" for value in values.split()}
-        of_attribute = {name for name in ours if name.startswith(f"{attribute}=")}
-        table.append((attribute, paper, paper - ours, of_attribute - paper))
+    tags = {kind: {f"{kind}={value}" for value in values.split()} for kind, values in TAGS.items()}
+    table = [  # the paper's and ours
+        (kind, paper, {name for name in ours if name.startswith(f"{kind}=")})
+        for kind, paper in tags.items()
+    ]
     others = {name for name in ours if name.partition("=")[0] not in TAGS}
-    table.append(("others", set(), set(), others))
-    table.append(("all", *(set().union(*column) for column in list(zip(*table, strict=True))[1:])))
+    table += [("others", set(), others), ("all", set().union(*tags.values()), ours)]
     shown = [
-        (name, len(paper), len(paper - lacking) + len(besides), _listed(lacking), _listed(besides))
-        for name, paper, lacking, besides in table
-        if paper or besides
+        (name, len(paper), len(our), _listed(paper - our), _listed(our - paper))
+        for name, paper, our in table
+        if paper or our
     ]
     return pd.DataFrame(shown, columns=["", "paper", "ours", "lacking", "besides"])
 
@@ -264,7 +261,11 @@ def paper_tables(run: Path) -> str:
             f"{' and '.join(TESTS)}; found the protocol {', '.join(sorted(protocols))} and the "
             f"splits {', '.join(splits(corpus))}"
         )
-    nats = _nats_by_model(finished)
+    trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
+    nats = {  # a row for each seed of a model
+        model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
+        for model, seeds in by_seed(evaluated).items()
+    }
     parts = [
         "Table 1, sentences:",
         markdown(sentences_table(corpus)),
@@ -296,27 +297,16 @@ def results_table(nats: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _factors(nats: Mapping[str, pd.DataFrame]) -> str:
     """Say how many times the RNN's perplexity on test1 is that of the best LL-RNN."""
-    paper = _factor(*(NATS[model]["test1"] for model in (RNN, BEST)))
-    shown = [f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: paper {paper}"]
+    of_test1 = {"paper": [NATS[model]["test1"] for model in (RNN, BEST)]}
     for ending in ("", STRICT):
         if {RNN + ending, BEST + ending} <= nats.keys():
-            ours = (nats[model + ending]["test1: one end"].mean() for model in (RNN, BEST))
-            shown.append(f"ours{ending} {_factor(*ours)}")
-    return ", ".join(shown) + "."
-
-
-def _factor(rnn_nats: float, best_nats: float) -> str:
-    rnn, best = np.exp(rnn_nats), np.exp(best_nats)
-    return f"{rnn:.0f} / {best:.0f} = {rnn / best:.2f}"
-
-
-def _nats_by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
-    """Return the nats of each model, a row for each of its seeds."""
-    trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
-    return {
-        model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
-        for model, seeds in by_seed(evaluated).items()
-    }
+            ours = [nats[model + ending]["test1: one end"].mean() for model in (RNN, BEST)]
+            of_test1[f"ours{ending}"] = ours
+    shown = []
+    for name, both in of_test1.items():
+        rnn, best = np.exp(both)
+        shown.append(f"{name} {rnn:.0f} / {best:.0f} = {rnn / best:.2f}")
+    return f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: {', '.join(shown)}."
 
 
 def _nats(trained: Path, evaluated: Path) -> dict[str, float]:
