@@ -261,11 +261,7 @@ def paper_tables(run: Path) -> str:
             f"{' and '.join(TESTS)}; found the protocol {', '.join(sorted(protocols))} and the "
             f"splits {', '.join(splits(corpus))}"
         )
-    trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
-    nats = {  # a row for each seed of a model
-        model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
-        for model, seeds in by_seed(evaluated).items()
-    }
+    nats = _nats_by_model(finished)
     parts = [
         "Table 1, sentences:",
         markdown(sentences_table(corpus)),
@@ -307,6 +303,15 @@ def _factors(nats: Mapping[str, pd.DataFrame]) -> str:
         rnn, best = np.exp(both)
         shown.append(f"{name} {rnn:.0f} / {best:.0f} = {rnn / best:.2f}")
     return f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: {', '.join(shown)}."
+
+
+def _nats_by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
+    """Return the nats of each model, a row for each of its seeds."""
+    trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
+    return {
+        model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
+        for model, seeds in by_seed(evaluated).items()
+    }
 
 
 def _nats(trained: Path, evaluated: Path) -> dict[str, float]:
