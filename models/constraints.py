@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.errors import AccordError
-from accord.models.common.checks import check_range
+from accord.models.common.checks import check_range, expect
 from accord.models.data import Sentences
 from accord.models.inference.interface import (
     InferenceModel,
@@ -395,11 +395,14 @@ def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Senten
     Newton's method finds it: Σ_t β·[x_t ∈ C] − log(1 + (e^β − 1)·q_t) is concave in β.
     """
     is_primed = np.isin(sentences.ids, words)
-    if not is_primed.any():
-        raise AccordError(
-            "priming: expected a text to tune on that has some of the words, got none"
-        )
-    q = _mass(primed(model, words, 0.0), words, sentences)
+    expected = "a text to tune on that has some of the words"
+    expect("priming", bool(is_primed.any()), expected, "none")
+    # q before each word of the text; of a signature all words are primed, or none
+    split, q = primed(model, words, 0.0), np.zeros(len(sentences.ids))
+    signatures = np.unique(split.signature[words])
+    for read in split.states(sentences):
+        log_p = split.signature_log_prob(read.h, read.context)[:, signatures]
+        q[read.positions] = np.exp(log_p.astype(np.float64)).sum(axis=1)
     weight = 0.0
     for _ in range(ROUNDS):
         now = np.exp(weight) * q / (1 + np.expm1(weight) * q)  # q as it is with this weight
@@ -409,12 +412,3 @@ def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Senten
         if abs(step) < ENOUGH:
             break
     return weight / model.sharpness
-
-
-def _mass(model: InferenceModel, words: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """Return q before each word of a text (N); of a signature all words are primed, or none."""
-    q, signatures = np.zeros(len(sentences.ids)), np.unique(model.signature[words])
-    for read in model.states(sentences):
-        log_p = model.signature_log_prob(read.h, read.context)
-        q[read.positions] = np.exp(log_p[:, signatures].astype(np.float64)).sum(axis=1)
-    return q

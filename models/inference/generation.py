@@ -60,11 +60,10 @@ class Sampling:
 
 def nucleus(p: np.ndarray, mass: float) -> np.ndarray:
     """Keep the fewest largest entries of each row that have that mass together: (N × V)."""
-    count = min(NUCLEUS, p.shape[1])
-    while True:
+    count, enough = min(NUCLEUS, p.shape[1]), False
+    while not enough:
         order = np.argpartition(-p, count - 1, axis=1)[:, :count]
-        if count == p.shape[1] or np.take_along_axis(p, order, 1).sum(axis=1).min() >= mass:
-            break
+        enough = count == p.shape[1] or np.take_along_axis(p, order, 1).sum(axis=1).min() >= mass
         count = min(8 * count, p.shape[1])
     by_size = np.argsort(-np.take_along_axis(p, order, 1), axis=1, kind="stable")
     order = np.take_along_axis(order, by_size, 1)
@@ -127,19 +126,18 @@ def sample(
     reading = Beam.begin(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
     sentences: dict[int, Generated] = {}
-    for _ in range(longest):
+    for step in range(longest):
         context = reading.context
         words = sampling.draw(model, reading.h, context, generator)
         log_p = model.log_prob_of(reading.h, words[:, None], context)[:, 0]
         reading = reading.extended(np.arange(len(words)), words, log_p)
-        for row in np.flatnonzero(words == END).tolist():
+        is_over = (words == END) | (step == longest - 1)
+        for row in np.flatnonzero(is_over).tolist():
             sentences[int(positions[row])] = reading.generated(row)
-        going_on = np.flatnonzero(words != END)
+        going_on = np.flatnonzero(~is_over)
         positions, reading = positions[going_on], reading.only(going_on)
         if not len(positions):
             break
-    for row, place in enumerate(positions.tolist()):  # what is cut
-        sentences[place] = reading.generated(row)
     return [sentences[place] for place in range(count)]
 
 
@@ -181,7 +179,7 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
 
 
 def length_penalty(words: int) -> float:
-    """Return the length penalty lp, by which beam search divides log p."""
+    """Return lp(n), by which beam search divides log p."""
     return (5 + words) / 6
 
 

@@ -1,8 +1,7 @@
 """Models of torch behind the interface; a model as a background; models that read backwards."""
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,8 +66,13 @@ class TorchModel(InferenceModel):
         self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
     ) -> tuple[Tensor, State]:
         of_words = {name: self._tensor(values) for name, values in extra.items()}
-        with without_dropout(self.network):
-            return self.network(self._tensor(words), state, of_words)
+        was_training = self.network.training
+        if was_training:
+            self.network.eval()
+        results = self.network(self._tensor(words), state, of_words)
+        if was_training:
+            self.network.train()
+        return results
 
     def columns(self, state: State, chosen: np.ndarray) -> State:
         return columns(state, self._tensor(chosen))
@@ -149,19 +153,6 @@ class TorchModel(InferenceModel):
 
     def parameter_count(self) -> int:
         return self.network.parameter_count()
-
-
-@contextmanager
-def without_dropout(network: nn.Module) -> Iterator[None]:
-    """Switch a network to evaluation, and back to its mode afterwards."""
-    was_training = network.training
-    if was_training:
-        network.eval()
-    try:
-        yield
-    finally:
-        if was_training:
-            network.train()
 
 
 Module = TypeVar("Module", bound=nn.Module)

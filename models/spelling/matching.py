@@ -70,11 +70,9 @@ class NGramAutomaton:
         nodes, arcs = (starts[level : level + 2].tolist() for starts in (self.nodes, self.first))
         return slice(*nodes), slice(*arcs)
 
-    def _level(self, node: int) -> int:
-        return int(self.nodes.searchsorted(node, side="right")) - 1
-
     def _listed(self, node: int) -> slice:
-        level = self._level(node)
+        """Return the arcs that leave a node."""
+        level = int(self.nodes.searchsorted(node, side="right")) - 1
         keys = self.tables[level].keys
         local = node - self.nodes[level]
         begin, end = keys.searchsorted([local * self.symbols, (local + 1) * self.symbols])
@@ -95,20 +93,15 @@ class NGramAutomaton:
             return int(self.next[at])
         return self.step(int(self.shorter[node]), symbol)
 
-    def _lower(self) -> np.ndarray:
-        """Return the arc of the same symbol in the shorter context, which lists all of them."""
-        lower = np.zeros(self.first[-1], np.int64)
+    def mass(self, steps: np.ndarray, accepts: np.ndarray) -> np.ndarray:
+        """Return V of every node and state; `steps` moves the automaton's state by each symbol."""
+        mass = np.zeros((self.nodes[-1], len(accepts)))
+        lower = np.zeros(self.first[-1], np.int64)  # the arc of the symbol in the shorter context
         for level, table in enumerate(self.tables[1:], start=1):
             shorter = (table.contexts // self.symbols)[table.keys // self.symbols]
             key = shorter * self.symbols + table.keys % self.symbols
             below = self.tables[level - 1].keys.searchsorted(key)
             lower[self._slices(level)[1]] = self.first[level - 1] + below
-        return lower
-
-    def mass(self, steps: np.ndarray, accepts: np.ndarray) -> np.ndarray:
-        """Return V of every node and state; `steps` moves the automaton's state by each symbol."""
-        mass = np.zeros((self.nodes[-1], len(accepts)))
-        lower = self._lower()
         by_symbol = [np.flatnonzero(self.symbol == symbol) for symbol in range(self.symbols)]
         reached = np.tile(accepts, (len(self.symbol), 1))  # by END; the others follow
         for _ in range(ROUNDS):
@@ -210,10 +203,8 @@ class Matching:
 
     def _of_class(self, seen: np.ndarray, of_all: np.ndarray) -> tuple[np.ndarray, float]:
         """Return p of each symbol in a class, and the part of it that all classes share."""
-        counted = seen.sum(), np.count_nonzero(seen)
-        return self.spelling.of_class(seen, *counted, of_all), self.spelling.of_class(
-            0, *counted, 1.0
-        )
+        counted, of_class = (seen.sum(), np.count_nonzero(seen)), self.spelling.of_class
+        return of_class(seen, *counted, of_all), of_class(0, *counted, 1.0)
 
     def _chances(self, kind: int, history: History, node: int, state: int) -> np.ndarray:
         """Return p of each character and, last, of the end, times the mass that then matches."""
@@ -222,40 +213,33 @@ class Matching:
         if seen is not None:
             p, _ = self._of_class(seen, p)
         chances = np.zeros(len(self.dfa.characters) + 1)
-        for character, (symbol, share) in enumerate(
-            zip(self.dfa.symbol, self.dfa.share, strict=True)
-        ):
-            if (to := self.dfa.follow[state, character]) >= 0:
-                then = self.arcs.step(node, symbol)
-                chances[character] = (
-                    p[symbol] * share * self._mass(kind, (*history, symbol), then, to)
-                )
+        for character in np.flatnonzero(self.dfa.follow[state] >= 0).tolist():
+            symbol, to = int(self.dfa.symbol[character]), int(self.dfa.follow[state, character])
+            mass = self._mass(kind, (*history, symbol), self.arcs.step(node, symbol), to)
+            chances[character] = p[symbol] * self.dfa.share[character] * mass
         chances[-1] = p[STOP] * self.dfa.accepts[state] if history else 0.0
         return chances
 
     @cached_property
     def _numbers(self) -> tuple[float, np.ndarray]:
         """Return the mass of matching numbers, and that which matches after a digit, by state."""
-        stop, steps = 1 / self.spelling.length, self._digit_steps
+        stop, steps = 1 / self.spelling.length, np.zeros((len(self.dfa.follow),) * 2)
+        for follow in self.dfa.follow[:, self._digits].T:
+            steps[follow >= 0, follow[follow >= 0]] += 1 / len(DIGITS)
         following = np.linalg.solve(
             np.eye(len(steps)) - (1 - stop) * steps, stop * self.dfa.accepts
         )
         return float(steps[0] @ following), following
 
-    @cached_property
-    def _digit_steps(self) -> np.ndarray:
-        steps = np.zeros((len(self.dfa.follow),) * 2)
-        for digit in DIGITS:
-            follow = self.dfa.follow[:, self.dfa.characters.index(digit)]
-            steps[follow >= 0, follow[follow >= 0]] += 1 / len(DIGITS)
-        return steps
+    @property
+    def _digits(self) -> list[int]:
+        return [self.dfa.characters.index(digit) for digit in DIGITS]
 
     def _draw_number(self, generator: np.random.Generator) -> str:
         written: list[str] = []
         state, stop = 0, 1 / self.spelling.length
-        columns = [self.dfa.characters.index(digit) for digit in DIGITS]
         while True:
-            follow = self.dfa.follow[state, columns]
+            follow = self.dfa.follow[state, self._digits]
             chances = np.where(follow >= 0, self._numbers[1][follow], 0) / len(DIGITS)
             over = stop * self.dfa.accepts[state] if written else 0.0
             chances = np.append(chances * (1 - stop if written else 1.0), over)
