@@ -156,7 +156,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
     "models/inference/torch_model.py": [
-        ("dropout stays on in validation", "            self.network.eval()\n", "            pass\n"),
+        ("dropout stays on", "            self.network.eval()\n", "            pass\n"),
     ],
     "models/log_linear.py": [
         ("Z over the wrong axis", "logits.log_softmax(dim=1)", "logits.log_softmax(dim=0)"),
