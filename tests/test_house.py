@@ -218,7 +218,7 @@ def test_nothing_that_is_read_can_be_code(path):
         if called == "np.load":
             assert path.name == "arrays.py", "accord.models.common.arrays checks what a file claims"
         if called == "yaml.load":
-            assert path.name == "presets.py", "accord.pipeline.config.presets takes only data"
+            assert path.name == "configuration.py", "its loader takes only data"
 
 
 def test_a_commit_is_checked_by_the_ruff_of_the_tests():

@@ -33,26 +33,23 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
 
     The wrong one is the next in the order of the alphabet; of two, the other.
     """
-    values, encoded = _values(scorer), _encoded(scorer)
+    values = _values(scorer)
     kind = kind or next(iter(values))
     if kind not in values:
         raise AccordError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
     column = [*values].index(kind)
-    if encoded is None or not (encoded / f"{split}.ids.npy").exists():
+    encoded = _encoded(scorer, split)
+    if encoded is None:
         raise AccordError(f"expected a model of a run with a split '{split}'")
     sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
     true, count = sentences.labels[:, column], len(values[kind])
 
-    def nats(labels_of_kind: np.ndarray) -> np.ndarray:
+    scored = {}
+    wrong = np.where(true > 0, true % count + 1, 0)
+    for name, of_kind in {"right": true, "none": np.zeros_like(true), "wrong": wrong}.items():
         labels = sentences.labels.copy()
-        labels[:, column] = labels_of_kind
-        return -scorer.score_encoded(sentences._replace(labels=labels), text)[0]
-
-    scored = {
-        "right": nats(true),
-        "none": nats(np.zeros_like(true)),
-        "wrong": nats(np.where(true > 0, true % count + 1, 0)),
-    }
+        labels[:, column] = of_kind
+        scored[name] = -scorer.score_encoded(sentences._replace(labels=labels), text)[0]
     of_word, is_end = np.repeat(true, sentences.lengths), sentences.ids == END_ID
     rows = []
     for number, name in [*enumerate(values[kind], start=1), (None, "all")]:
@@ -77,9 +74,10 @@ def _values(scorer: Scorer) -> dict[str, list[str]]:
     return scorer.parts.labels
 
 
-def _encoded(scorer: Scorer) -> Path | None:
-    """Return the folder of the encoded splits of a model of a run; other models have none."""
-    return scorer.trained and scorer.trained.folders.get("encode")
+def _encoded(scorer: Scorer, split: str) -> Path | None:
+    """Return the folder with an encoded split of a model of a run; other models have none."""
+    folder = scorer.trained and scorer.trained.folders.get("encode")
+    return folder if folder and (folder / f"{split}.ids.npy").exists() else None
 
 
 VALIDATION = "valid"
@@ -100,10 +98,7 @@ def read_words(scorer: Scorer, path: Path) -> list[str]:
 
 
 def prime(
-    scorer: Scorer,
-    words: Sequence[str],
-    weight: float | None = None,
-    tune: Sequence[str] = (),
+    scorer: Scorer, words: Sequence[str], weight: float | None = None, tune: Sequence[str] = ()
 ) -> float:
     """Make words likelier by this many nats before normalisation; return the nats.
 
@@ -129,8 +124,8 @@ def prime(
 
 
 def _validation(scorer: Scorer) -> Sentences:
-    encoded = _encoded(scorer)
-    if encoded is None or not (encoded / f"{VALIDATION}.ids.npy").exists():
+    encoded = _encoded(scorer, VALIDATION)
+    if encoded is None:
         raise AccordError(
             "priming: expected a weight, as the model has no validation text here to tune it on"
         )

@@ -30,7 +30,6 @@ import numpy as np
 from accord.models.common.checks import check_finite
 from accord.models.data import Sentences
 from accord.models.inference.interface import Rows, expect_sum
-from accord.models.phi import Features
 from accord.pipeline.ask.scorer import Scorer, split_texts, without_gap
 from accord.pipeline.base.names import END, END_ID
 from accord.pipeline.base.tables import html_page
@@ -40,38 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEANING = "meaning"  # the term a_dense·v(x) of an explanation
-
-
-class Meaning:
-    """The vectors of a Φ, compared with the direction of the network's weights, a_dense."""
-
-    def __init__(self, phi: Features, first: int):
-        """`first` is the id of the first word that is written; ids fall in frequency."""
-        self.phi = phi
-        if not phi.dimensions:
-            return
-        row = phi.vector[phi.signature[first:]]
-        rows, words = np.unique(row, return_index=True)  # the most frequent word of each vector
-        has_vector = phi.vectors[rows].any(axis=1)
-        self.words = first + words[has_vector]
-        vectors = phi.vectors[rows[has_vector]]
-        self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-    def nats(self, word: int, weights: np.ndarray) -> float | None:
-        """Return a_dense·v(x), the term of a word's meaning; None if words have no vectors."""
-        if not self.phi.dimensions:
-            return None
-        vector = self.phi.vectors[self.phi.vector[self.phi.signature[word]]]
-        return float(weights[self.phi.sparse_count :] @ vector)
-
-    def sought(self, weights: np.ndarray, most: int) -> list[int]:
-        """Return the words whose vectors are nearest to a_dense, by cosine."""
-        if not self.phi.dimensions:
-            return []
-        nearest = np.argsort(-(self.directions @ weights[self.phi.sparse_count :]), kind="stable")
-        return self.words[nearest[:most]].tolist()
-
-
 EXPERT = "expert"  # the term of the feature that depends on the context
 SPELLED = "spelled letter by letter"  # the term of a word's letters
 SPLIT = 3  # likeliest words that are split into terms where none are named
@@ -128,17 +95,20 @@ class Explainer:
         self.in_context = scorer.in_context(context)
         self.features = scorer.parts.features
         self.forms = scorer.vocabulary.forms
-        self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
+        self.phi = phi = self.features.phi
+        if phi.dimensions:
+            first = len(self.forms) - len(scorer.vocabulary.known)  # ids fall in frequency
+            rows, words = np.unique(phi.vector[phi.signature[first:]], return_index=True)
+            has_vector = phi.vectors[rows].any(axis=1)
+            vectors, self.words = phi.vectors[rows[has_vector]], first + words[has_vector]
+            self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """Explain the next word of a text, which may end in `…`: queried words, the likeliest."""
-        return self.explain_next(
-            beginning_words(self.scorer, text), self.scorer.single_words(words), most
-        )
+        queried = self.scorer.single_words(words)
+        return self.explain_next(beginning_words(self.scorer, text), queried, most)
 
-    def explain_next(
-        self, words: Sequence[str], queried: Sequence[str] = (), most: int = 10
-    ) -> Place:
+    def explain_next(self, words: Sequence[str], queried: Sequence[str], most: int) -> Place:
         """Explain the next word after tokenised words, sentence ends among them."""
         if not self.in_context and END in words:  # then only the last sentence counts
             words = words[len(words) - [*reversed(words)].index(END) :]
@@ -188,21 +158,22 @@ class Explainer:
         log_z = float(terms.log_z[0])
         numbers = [*of_ids[0], *background, log_z, *weights, *expert.values()]
         check_finite("a term of log p", np.array(numbers))
+        spelling = (log_p - of_ids)[0].tolist()
         choices = [
             Choice(
-                word,
-                float(log_p[0, at]),
-                background[at],
-                self._terms(ids[at], weights, expert),
-                log_z,
-                float(log_p[0, at] - of_ids[0, at]),
-                self.forms[ids[at]] == word,
+                word, nats, b, self._terms(id, weights, expert), log_z, s, self.forms[id] == word
             )
-            for at, word in enumerate(words)
+            for word, id, nats, b, s in zip(
+                words, ids, log_p[0].tolist(), background, spelling, strict=True
+            )
         ]
         ranked = sorted(choices[len(queried) :], key=lambda choice: -choice.log_p)
-        sought = (self.forms[number] for number in self.meaning.sought(weights, SOUGHT))
-        return Place(tuple(choices[: len(queried)]), tuple(ranked), tuple(sought))
+        sought = ()
+        if self.phi.dimensions:  # the words with vectors nearest to a_dense, by cosine
+            cosine = self.directions @ weights[self.phi.sparse_count :]
+            nearest = self.words[np.argsort(-cosine, kind="stable")[:SOUGHT]]
+            sought = tuple(self.forms[word] for word in nearest)
+        return Place(tuple(choices[: len(queried)]), tuple(ranked), sought)
 
     def _terms(
         self, word: int, weights: np.ndarray, expert: Mapping[int, float]
@@ -211,8 +182,9 @@ class Explainer:
             Term(self.features.names[feature], float(weights[feature]), value)
             for feature, value in self.features.row(word).items()
         ]
-        if (nats := self.meaning.nats(word, weights)) is not None:
-            terms.append(Term(MEANING, nats, 1.0))
+        if self.phi.dimensions:
+            vector = self.phi.vectors[self.phi.vector[self.phi.signature[word]]]
+            terms.append(Term(MEANING, float(weights[self.phi.sparse_count :] @ vector), 1.0))
         if word in expert:
             terms.append(Term(EXPERT, expert[word], 1.0))
         return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
@@ -242,10 +214,11 @@ def split(choices: Sequence[Choice]) -> "pd.DataFrame":
 
     columns = {}
     for choice in choices:
-        terms = {label(choice, term): term.nats for term in choice.terms}
-        spelling = {SPELLED: choice.spelling} if choice.spelling else {}
-        ends = {"−log Z": -choice.log_z, **spelling, "log p": choice.log_p}
-        columns[choice.word] = {"background": choice.background, **terms, **ends}
+        columns[choice.word] = column = {"background": choice.background}
+        column |= {label(choice, term): term.nats for term in choice.terms}
+        column |= {"−log Z": -choice.log_z, "log p": choice.log_p}
+        if choice.spelling:
+            column[SPELLED] = choice.spelling
     table = pd.DataFrame(columns)
     last = [name for name in ("−log Z", SPELLED, "log p") if name in table.index]
     middle = table.drop(index=["background", *last]).abs().max(axis=1)
@@ -291,7 +264,8 @@ def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> s
 def _sentence_html(positions: Sequence[Place], gap: Place | None = None) -> str:
     """Return the words of a sentence. A gap stands in place of the end and is open at first.
 
-    Otherwise the word is open that shared features raise most.
+    Otherwise the word is open that shared features raise most. Each word is underlined by its
+    surprisal and has a panel.
     """
     group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
     shared = [
@@ -299,30 +273,24 @@ def _sentence_html(positions: Sequence[Place], gap: Place | None = None) -> str:
         for place in positions
     ]
     opened = len(positions) - 1 if gap else shared.index(max(shared))
-    words = "".join(
-        _word_html(f"{group}-{number}", group, place, number == opened, place is gap)
-        for number, place in enumerate([*positions[:-1], gap or positions[-1]])
-    )
+    words = ""
+    for number, place in enumerate([*positions[:-1], gap or positions[-1]]):
+        id, checked = f"{group}-{number}", " checked" if number == opened else ""
+        surprise = 0 if place is gap else min(100, round(-place.queried[0].log_p * 8))
+        shown = GAP if place is gap else _shown(place.queried[0])
+        words += (
+            f'<input type="radio" name="{group}" id="{id}"{checked}>'
+            f'<label for="{id}" style="--surprise:{surprise}%">{shown}</label>'
+            f'<div class="why">{"".join(map(_terms_html, place.queried))}{_likeliest(place)}</div>'
+        )
     return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'
-
-
-def _word_html(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str:
-    """Return a word, underlined by its surprisal, and its panel; or the gap and its words."""
-    surprise = 0 if is_gap else min(100, round(-place.queried[0].log_p * 8))
-    shown = GAP if is_gap else _shown(place.queried[0])
-    return (
-        f'<input type="radio" name="{group}" id="{id}"{" checked" if is_open else ""}>'
-        f'<label for="{id}" style="--surprise:{surprise}%">{shown}</label>'
-        f'<div class="why">{"".join(map(_terms_html, place.queried))}{_likeliest(place)}</div>'
-    )
 
 
 def _terms_html(choice: Choice) -> str:
     """Return log p as a sum, with a bar for each feature."""
     terms = [(label(choice, term), term.nats) for term in choice.terms]
-    if len(terms) > TERMS:
-        rest = sum(nats for _, nats in terms[TERMS:])
-        terms = [*terms[:TERMS], (f"{len(terms) - TERMS} more features", rest)]
+    if rest := terms[TERMS:]:
+        terms[TERMS:] = [(f"{len(rest)} more features", sum(nats for _, nats in rest))]
     numbers = [0, *(nats for _, nats in terms)]
     low, high = min(numbers), max(numbers)
     rows = [_row("background", f"{choice.background:+.2f}")]
@@ -337,14 +305,12 @@ def _terms_html(choice: Choice) -> str:
 def _likeliest(place: Place) -> str:
     """Return the likeliest words and, where words have vectors, those of the sought meaning."""
     high = max(choice.probability for choice in place.likeliest)
-    rows = [
-        _row(
-            SHOWN.get(choice.word, choice.word), _percent(choice), _bar(choice.probability, 0, high)
-        )
-        for choice in place.likeliest
-    ]
+    rows = "".join(
+        _row(SHOWN.get(c.word, c.word), _percent(c), _bar(c.probability, 0, high))
+        for c in place.likeliest
+    )
     sought = f"<p>meaning asked for: {escape(', '.join(place.sought))}</p>" if place.sought else ""
-    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table>{sought}</div>"
+    return f"<div><h3>likeliest here</h3><table>{rows}</table>{sought}</div>"
 
 
 def _row(name: str, number: str, bar: str = "") -> str:

@@ -77,24 +77,20 @@ class WordTest:
             allowed[:] = False
             allowed[analyses["word"].to_numpy()[passes]] = True
         if self.words:
-            if unknown := sorted(self.words - vocabulary.known.keys()):
-                raise self._error(
-                    f"expected known words, the model does not know "
-                    f"{', '.join(map(repr, unknown)):.200}"
-                )
-            listed = np.zeros(len(allowed), bool)
-            listed[[vocabulary.known[word] for word in self.words]] = True
-            allowed &= listed
+            unknown = ", ".join(map(repr, sorted(self.words - vocabulary.known.keys())))
+            if unknown:
+                fault = f"expected known words, the model does not know {unknown:.200}"
+                raise AccordError(f"'{self.text:.100}': {fault}")
+            listed = [vocabulary.known[word] for word in self.words]
+            allowed &= np.isin(np.arange(len(allowed)), listed)
         if not allowed.any():
-            values = set("|".join(analyses["feats"].cat.categories).split("|"))
-            for feature in sorted(self.feats - values):
-                close = nearest(feature[:100], sorted(values - {""}))
-                raise self._error(f"no known word has '{feature:.100}'{close}")
-            raise self._error("no known word passes")
+            fault, values = "no known word passes", "|".join(analyses["feats"].cat.categories)
+            known = {*values.split("|")}
+            if lacking := sorted(self.feats - known):
+                close = nearest(lacking[0][:100], sorted(known - {""}))
+                fault = f"no known word has '{lacking[0]:.100}'{close}"
+            raise AccordError(f"'{self.text:.100}': {fault}")
         return allowed
-
-    def _error(self, fault: str) -> AccordError:
-        return AccordError(f"'{self.text:.100}': {fault}")
 
 
 def parse(constraints: Sequence[str], as_read: AsRead) -> list[tuple[int, WordTest]]:
@@ -113,7 +109,7 @@ def parse(constraints: Sequence[str], as_read: AsRead) -> list[tuple[int, WordTe
         for part in tests.split():
             name, equals, value = part.partition("=")
             if not equals:
-                upos = known_upos(part)
+                upos = _known_upos(part)
             elif name == "words":
                 words |= {*filter(None, value.split(","))}
             else:
@@ -122,12 +118,11 @@ def parse(constraints: Sequence[str], as_read: AsRead) -> list[tuple[int, WordTe
             raise AccordError(
                 f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
             )
-        test = WordTest(text, upos, frozenset(feats), frozenset(as_read(words)))
-        parsed.append((number, test))
+        parsed.append((number, WordTest(text, upos, frozenset(feats), frozenset(as_read(words)))))
     return parsed
 
 
-def known_upos(name: str) -> str:
+def _known_upos(name: str) -> str:
     if name not in UPOS:
         raise AccordError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
     return name
@@ -160,13 +155,14 @@ def positional_automaton(
     masks = []
     for position in range(1, last + 2):
         here = [mask for place, mask in tests if place in (EVERY, position)]
-        masks.append(np.logical_and.reduce([written.allowed(ANY), *here]))
-        masks[-1][END_ID] = False
-        if not masks[-1].any():
+        mask = np.logical_and.reduce([written.allowed(ANY), *here])
+        mask[END_ID] = False
+        if not mask.any():
             raise AccordError(
                 f"constraints: expected words that all allow, word {position} has none"
             )
-    expression = Expression("".join(f"{position} " for position in range(1, last + 1)) + "rest*")
+        masks.append(mask)
+    expression = Expression(" ".join([*map(str, range(1, last + 1)), "rest*"]))
     return _automaton(expression, masks, start, written)
 
 
@@ -237,8 +233,9 @@ class _Written:
     def allowed(self, test: str) -> np.ndarray:
         """Return which words may be written so; unknown ones only if they can be spelled."""
         expression = self._expression(test)
-        allowed = np.ones(len(self.forms), bool)
-        if expression is not None:
+        if expression is None:
+            allowed = np.ones(len(self.forms), bool)
+        else:
             is_word = np.array([not is_special(form) for form in self.forms])
             allowed = is_word & matches(expression, self.forms)
         allowed[self.unknown] = self.spelling is not None
@@ -292,7 +289,7 @@ def _word_test(test: str, as_read: AsRead) -> WordTest:
         elif "=" in part:
             feats.add(part)
         elif part.isupper():
-            upos = known_upos(part)
+            upos = _known_upos(part)
         elif part != ANY:
             words.add(part)
     return WordTest(test, upos, frozenset(feats), frozenset(as_read(words)))
@@ -379,18 +376,15 @@ class Generator:
         return [self._sentence(generated, np.random.default_rng(0)) for generated in drawn]
 
     def _sentence(self, generated: Generated, letters: np.random.Generator) -> NewSentence:
-        strings = map(self.constrained.strings.get, self._states_after(generated.words))
+        ids = np.array([*self.start_ids, *generated.words, END_ID])
+        states = self.constrained.automaton.states(Sentences(ids, np.array([len(ids)])))
+        after = states[len(self.start_ids) + 1 :].tolist()  # each of the generated words
+        strings = map(self.constrained.strings.get, after)
         *words, end = (self._word(*row, letters) for row in zip(*generated, strings, strict=True))
         ended = generated.words[-1] == END_ID
         shown = tuple(words if ended else [*words, end])
         text = self.preceding + detokenise([*self.start, *(word.form for word in shown)])
         return NewSentence(text, shown, sum(word.log_p for word in (*words, end)), ended)
-
-    def _states_after(self, words: Sequence[int]) -> list[int]:
-        """Return the states of the automaton after each of some generated words."""
-        ids = np.array([*self.start_ids, *words, END_ID])
-        states = self.constrained.automaton.states(Sentences(ids, np.array([len(ids)])))
-        return states[len(self.start_ids) + 1 :].tolist()
 
     def _word(
         self, word: int, log_p: float, strings: Matching | None, letters: np.random.Generator

@@ -196,9 +196,9 @@ def f_score(errors: float, made: float, right: float) -> float:
 
 def table(judged: Sequence[Judged]) -> pd.DataFrame:
     """Return a row for each construction, one for right texts, and one for all, as text."""
-    names = sorted({text.construction for text in judged} - {RIGHT})
-    groups = {name: [e for e in judged if e.construction == name] for name in (*names, RIGHT)}
-    rows = {name: figures(of) for name, of in groups.items() if of} | {"all": figures(judged)}
+    names = sorted({text.construction for text in judged}, key=lambda name: (name == RIGHT, name))
+    rows = {name: figures([e for e in judged if e.construction == name]) for name in names}
+    rows["all"] = figures(judged)
     whole = pd.DataFrame.from_dict(rows, orient="index")
     shares = ("precision", "recall", "F0.5", "exact")
     shown = {name: whole[name].map("{:.1%}".format) for name in shares}
@@ -281,14 +281,11 @@ def tuned(pairs: Sequence[Pair], corrector: Corrector) -> Prior:
 
 def readable(pairs: Sequence[Pair], scorer: Scorer) -> list[Pair]:
     """Return the pairs whose words a model knows; with an open vocabulary, all."""
-    if scorer.is_open:
-        return list(pairs)
-    knows = scorer.vocabulary.knows
-    known = [
-        pair
-        for pair in pairs
-        if all(knows(scorer.cased(words_of(text))) for text in (pair.good, pair.bad))
-    ]
+
+    def is_known(text: str) -> bool:
+        return scorer.is_open or scorer.vocabulary.knows(scorer.cased(words_of(text)))
+
+    known = [pair for pair in pairs if is_known(pair.good) and is_known(pair.bad)]
     if not known:
         raise AccordError("expected pairs of words that the model knows, found none")
     return known

@@ -4,14 +4,14 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from accord.errors import AccordError, ExistsError
 from accord.models.common.arrays import weight_files
-from accord.models.common.files import whole
+from accord.models.common.files import write_whole
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import hash_of_file, read_json
 from accord.pipeline.base.messages import counted
@@ -52,14 +52,6 @@ def described(scorer: Scorer, context: str | None = None) -> dict[str, Any]:
         "weights": weights_of(scorer),
         "context": "text" if scorer.in_context(context) else "none",
     }
-
-
-def trained_on(scorer: Scorer) -> list[str]:
-    """Return the names of the texts that an exported model was trained on."""
-    trained = scorer.trained
-    if trained is None or not trained.is_exported:
-        return []
-    return [corpus["name"] for corpus in read_json(trained.folder / CONFIG).get("corpora", [])]
 
 
 def sidecar(path: Path) -> Path:
@@ -111,21 +103,16 @@ def write_sidecar(
             for name, facts in ((name, described(of, context)) for name, of in named.items())
         },
         **results,
-        "columns": {name: dict(facts) for name, facts in columns.items()},
+        "columns": columns,
     }
-    _remove_outdated(table, results.get("files", ()))
-    with whole(sidecar(table)) as partial:
-        text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
-        partial.write_text(text, encoding="utf-8")
-    return sidecar(table)
-
-
-def _remove_outdated(table: Path, files: Sequence[str]) -> None:
-    """Remove the tables of regions and predictions that an earlier run wrote, and this one not."""
-    outdated = {*_json(sidecar(table)).get("files", ())} - {*files}
+    # Tables of regions and predictions that only an earlier command wrote are removed.
+    outdated = {*_json(sidecar(table)).get("files", ())} - {*results.get("files", ())}
     further = re.compile(rf"{re.escape(table.stem)}\.(?:regions|prediction\d+)\.\w+")
     for name in filter(further.fullmatch, map(str, outdated)):
         (table.parent / name).unlink(missing_ok=True)
+    text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+    write_whole(sidecar(table), text.encode())
+    return sidecar(table)
 
 
 def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
@@ -158,19 +145,22 @@ def methods(scorer: Scorer, table: Path | None = None) -> str:
     facts = [f"a {scorer.parts.recipe.output_kind} {network} with {size:,} parameters"]
     if scorer.speller is None:
         facts.append(f"{len(scorer.vocabulary.known):,} known words")
-    if texts := trained_on(scorer):
-        facts.append(f"trained on {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}")
+    if scorer.trained and scorer.trained.is_exported:
+        corpora = read_json(scorer.trained.folder / CONFIG).get("corpora", [])
+        if texts := [corpus["name"] for corpus in corpora]:
+            *others, last = texts
+            facts.append(f"trained on {' and '.join(filter(None, [', '.join(others), last]))}")
     if digests := [f"{digest[:SHOWN]}…" for digest in about["weights"].values()]:
         facts.append(f"SHA-256 of the weights {' and '.join(digests)}")
     place = "all words before them in their text"
     if about["context"] != "text":
         place = "the words before them in their sentence"
-    known = (
-        "Every string has a probability: words that the model does not know are spelled by its "
-        "character model."
-        if scorer.is_open
-        else "The vocabulary is closed."
-    )
+    known = "The vocabulary is closed."
+    if scorer.is_open:
+        known = (
+            "Every string has a probability: words that the model does not know are spelled by its "
+            "character model."
+        )
     text = (
         f"Surprisal, −log₂ p(word | preceding words), was computed with Accord "
         f"{made['accord'] if made else VERSION} and its {which} ({'; '.join(facts)}; Dymetman and "

@@ -129,18 +129,13 @@ class Word:
     spelled: bool
 
 
-# The functions that answer other queries. They are imported at their first call, as they import
-# this module.
-ANSWERS = {
-    "surprisal": "accord.pipeline.ask.surprisal:of_sentences",
-    "explain": "accord.pipeline.ask.explain:explain",
-    "generate": "accord.pipeline.ask.generate:generate",
-    "nearest": "accord.pipeline.ask.vectors:nearest",
-    "agree": "accord.pipeline.study.agreement:agree",
-}
-WITH_LEXICON = "accord.pipeline.model.query_lexicon:with_lexicon"  # loads tables and lexicons
 # Kinds of models with a scorer of their own.
 READERS = Registry("scorer", "accord.scorers")
+
+
+def _imported(place: str) -> Any:
+    """Import a function of a module that imports this one, at its first call."""
+    return imported(f"accord.pipeline.{place}")
 
 
 class Scorer:
@@ -179,7 +174,7 @@ class Scorer:
         `text` may also be a table with a column of sentences, or the Path of one. The options are
         those of `accord.surprisal`.
         """
-        return imported(ANSWERS["surprisal"])(self, text, **options)
+        return _imported("ask.surprisal:of_sentences")(self, text, **options)
 
     def expect(self, text: str, *features: str, context: str | None = None) -> "pd.DataFrame":
         """Return the probability of features, such as P(Number=Plur | K), before each word."""
@@ -189,14 +184,14 @@ class Scorer:
         self, text: str, *words: str, most: int = 3, context: str | None = None
     ) -> "pd.DataFrame":
         """Explain log p of words after a text as a sum of terms; by default of the likeliest."""
-        return imported(ANSWERS["explain"])(self, text, words, most, context)
+        return _imported("ask.explain:explain")(self, text, words, most, context)
 
     def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
         """Return new sentences (`NewSentence`), drawn by chance or found by `beam` search.
 
         The options are those of `accord.pipeline.ask.generate.generate`.
         """
-        return imported(ANSWERS["generate"])(self, start, count, **options)
+        return _imported("ask.generate:generate")(self, start, count, **options)
 
     def phi(self, word: str) -> dict[str, float]:
         """Return φ of a word: its features by their names; an unknown word has those of its class.
@@ -208,11 +203,11 @@ class Scorer:
 
     def nearest(self, word: str, most: int = 10) -> "pd.DataFrame":
         """Return the words whose vectors are nearest to that of a word, by cosine."""
-        return imported(ANSWERS["nearest"])(self, word, most)
+        return _imported("ask.vectors:nearest")(self, word, most)
 
     def agree(self, suite: str, by: str = "construction") -> "pd.DataFrame":
         """Return how often the right sentence of a minimal pair is likelier, by kind of pair."""
-        return imported(ANSWERS["agree"])(self, suite, by)
+        return _imported("study.agreement:agree")(self, suite, by)
 
     def for_many(self) -> "Scorer":
         """Return the same scorer, prepared for hundreds of queries with a few states each."""
@@ -303,7 +298,12 @@ class Scorer:
         if self.spelling is None:
             return np.zeros((len(words), 0))
         letters = np.full((len(words), self.spelling.classes), -np.inf)
-        written = [at for at, word in enumerate(words) if not self._is_special(word)]
+        forms = self.vocabulary.forms  # a text may have a word like the end or a class
+        written = [
+            at
+            for at, word in enumerate(words)
+            if not is_special(word) or forms[self.id_of(word)] != word
+        ]
         if written:
             letters[written] = self.spelling.log_prob([words[at] for at in written])
         return letters
@@ -326,10 +326,6 @@ class Scorer:
         is_spelled = is_class & np.isfinite(letters).any(axis=1)
         spelled = np.logaddexp.reduce(of_classes[:, None] + letters, axis=2)
         return np.logaddexp(np.where(is_spelled, -np.inf, of_ids), spelled), of_ids
-
-    def _is_special(self, word: str) -> bool:
-        """Tell whether a word is the sentence end or a class; a text may have a word like it."""
-        return is_special(word) and self.vocabulary.forms[self.id_of(word)] == word
 
     def encoded(
         self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
@@ -361,8 +357,8 @@ class Scorer:
         """Return single queried words; reject one that is several words to this model, or none."""
         queried = self.as_read(words)
         for word in queried:
-            if word != END and word not in self.vocabulary.known and len(self.words(word)) != 1:
-                read = self.words(word)
+            is_known = word == END or word in self.vocabulary.known
+            if not is_known and len(read := self.words(word)) != 1:
                 raise AccordError(
                     f"expected one word, got {len(read)} in {word!r:.80}: {', '.join(read):.80}"
                 )
@@ -388,7 +384,7 @@ def load(
         return READERS[trained.kind](trained)
     parts = open_folder(trained.folder)
     if lexicon is not None:
-        parts = imported(WITH_LEXICON)(parts, trained, Path(lexicon))
+        parts = _imported("model.query_lexicon:with_lexicon")(parts, trained, Path(lexicon))
     return Scorer(parts, trained)
 
 

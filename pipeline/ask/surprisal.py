@@ -15,13 +15,14 @@ import ast
 import json
 import operator
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain, pairwise, repeat
+from itertools import chain, repeat
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -84,9 +85,9 @@ def sentences(table: pd.DataFrame, column: str) -> list[str]:
         raise AccordError(
             f"expected a column '{column}' of sentences{nearest(column, map(str, table))}"
         )
-    if empty := _empty_rows(table, column):
+    if (empty := _is_empty(table[column])).any():
         raise AccordError(
-            f"expected a sentence in '{column}', found none in row {', '.join(empty)}; "
+            f"expected a sentence in '{column}', found none in row {_numbers(empty)}; "
             f"the first row below the header is 1. --skip-empty leaves such rows out"
         )
     if not len(table):
@@ -98,18 +99,19 @@ def without_empty(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the rows that have a sentence, each with its index; the others are named."""
     if column not in table:
         return table  # which `sentences` rejects
-    if empty := _empty_rows(table, column):
-        say(f"left out without a sentence in '{column}': row {', '.join(empty)}")
-    return table.drop(index=[table.index[int(row) - 1] for row in empty])
+    if (empty := _is_empty(table[column])).any():
+        say(f"left out without a sentence in '{column}': row {_numbers(empty)}")
+    return table[~empty]
 
 
-def _empty_rows(table: pd.DataFrame, column: str) -> list[str]:
-    """Return the numbers, from 1, of the rows without a sentence."""
-    return [
-        str(number)
-        for number, text in enumerate(table[column], start=1)
-        if not isinstance(text, str) or not normalise(without_bars(text))
-    ]
+def _is_empty(column: pd.Series) -> np.ndarray:
+    """Return which rows have no sentence."""
+    is_text = [isinstance(text, str) and normalise(without_bars(text)) != "" for text in column]
+    return ~np.array(is_text, bool)
+
+
+def _numbers(rows: np.ndarray) -> str:
+    return ", ".join(map(str, np.flatnonzero(rows) + 1))
 
 
 MEASURES = {
@@ -374,14 +376,16 @@ class StimulusRegions:
     of_context: int | str = 0  # the region of the context of a row
 
     def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
-        self.starts = [
-            list(_parts(sentence, by_space=names is not None and BAR not in sentence))
-            for sentence in sentences
-        ]
+        self.starts = []
+        for sentence in sentences:
+            part = r"[^|]+" if names is None or BAR in sentence else r"\S+"
+            parts = re.finditer(part, sentence)
+            self.starts.append([match.start() for match in parts if match[0].strip()])
         if names is None:
             self.names = [range(1, len(starts) + 1) for starts in self.starts]
             return
-        of_rows = [_split(text) for text in names]
+        parts_of = (text.split(BAR) if BAR in text else text.split() for text in names)
+        of_rows = [[part.strip() for part in parts if part.strip()] for parts in parts_of]
         self.names, self.of_context = of_rows, CONTEXT
         for number, (starts, of_row) in enumerate(zip(self.starts, of_rows, strict=True), start=1):
             if len(starts) != len(of_row):
@@ -392,21 +396,7 @@ class StimulusRegions:
 
     def region_at(self, sentence: int, place: int) -> int | str:
         """Return the region of a place in a sentence."""
-        starts = self.starts[sentence]
-        return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
-
-
-def _parts(sentence: str, by_space: bool) -> Iterator[int]:
-    """Yield where each part begins that holds more than spaces."""
-    borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
-    for last, next_border in pairwise([-1, *borders, len(sentence)]):
-        if sentence[last + 1 : next_border].strip():
-            yield last + 1
-
-
-def _split(names: str) -> list[str]:
-    parts = names.split(BAR) if BAR in names else names.split()
-    return [part.strip() for part in parts if part.strip()]
+        return self.names[sentence][max(bisect_right(self.starts[sentence], place) - 1, 0)]
 
 
 REGION_MEASURES = {
@@ -575,27 +565,22 @@ def _parsed(
     except SyntaxError:
         is_formula = False
     if not is_formula:
-        if unknown := PLACE.search(re.sub(r"\bv\d+\b", " ", text)):
-            _refuse_place(unknown, conditions, regions)
+        if place := PLACE.search(re.sub(r"\bv\d+\b", " ", text)):
+            for kind, name, there, option in (
+                ("condition", place[1], conditions, "--by names their column"),
+                ("region", place[2], regions, "--regions names a column of their names"),
+            ):
+                if name not in there:
+                    raise AccordError(
+                        f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
+                        f"{kind}s are {', '.join(there):.200} ({option})"
+                    )
+            raise AccordError(f"--expects: expected an operator next to {place[0]}")
         raise AccordError(
             f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
             f"conditions are {', '.join(conditions):.200}, regions are {', '.join(regions):.200}"
         )
     return trees, used
-
-
-def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) -> NoReturn:
-    """Raise an error that says which name of a place is unknown."""
-    for kind, name, there, option in (
-        ("condition", place[1], conditions, "--by names their column"),
-        ("region", place[2], regions, "--regions names a column of their names"),
-    ):
-        if name not in there:
-            raise AccordError(
-                f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
-                f"{kind}s are {', '.join(there):.200} ({option})"
-            )
-    raise AccordError(f"--expects: expected an operator next to {place[0]}")
 
 
 def _is_comparison(tree: ast.expr) -> bool:

@@ -50,8 +50,7 @@ class ReadVectors:
         (signature,) = self._signatures([word])
         cosine = self.rows @ self.rows[signature]
         cosine[signature] = 2  # before all others
-        ranked = self._ranked(cosine)[: most + 1]
-        return pd.DataFrame([self._row(s, cosine=min(cosine[s], 1.0)) for s in ranked])
+        return self._table(cosine, most + 1, cosine=np.minimum(cosine, 1.0))
 
     def analogy(self, a: str, b: str, c: str, most: int = 10) -> pd.DataFrame:
         """Return the words that are to c as b is to a, the best first (Mikolov et al. 2013).
@@ -66,10 +65,8 @@ class ReadVectors:
         of_a, of_b, of_c = (self.rows @ self.rows[signatures].T).T
         score = of_c - of_a + of_b
         score[signatures] = -np.inf
-        raised = [(cosine + 1) / 2 for cosine in (of_a, of_b, of_c)]
-        product = raised[1] * raised[2] / (raised[0] + SMALLEST_COSINE)
-        ranked = [s for s in self._ranked(score)[:most] if np.isfinite(score[s])]
-        return pd.DataFrame([self._row(s, sum=score[s], product=product[s]) for s in ranked])
+        product = (of_b + 1) / 2 * (of_c + 1) / 2 / ((of_a + 1) / 2 + SMALLEST_COSINE)
+        return self._table(score, most, sum=score, product=product)
 
     def odd_one_out(self, words: Sequence[str]) -> pd.DataFrame:
         """Return words with the mean of their cosines to the others, the odd one out first."""
@@ -128,16 +125,17 @@ class ReadVectors:
                 raise AccordError(f"'{word}' has no vector: it is not known to this model")
         return self.signature[[self.ids[word] for word in read]]
 
-    def _ranked(self, score: np.ndarray) -> np.ndarray:
-        """Return the signatures of all written words, by their scores."""
+    def _table(self, score: np.ndarray, most: int, **columns: np.ndarray) -> pd.DataFrame:
+        """Return a row for each of the signatures of written words with the best finite scores."""
         written = np.unique(self.signature[self.first :])
-        return written[np.argsort(-score[written], kind="stable")]
-
-    def _row(self, signature: int, **scores: float) -> dict:
-        places = np.flatnonzero(self.signature[self.first :] == signature)
-        members = self.first + places  # ids fall in frequency
-        named = ", ".join(self.forms[word] for word in members[:NAMED])
-        return {"words": named, "of": len(members), **scores}
+        ranked, rows = written[np.argsort(-score[written], kind="stable")], []
+        for signature in ranked[:most][np.isfinite(score[ranked[:most]])]:
+            # ids fall in frequency
+            members = self.first + np.flatnonzero(self.signature[self.first :] == signature)
+            named = ", ".join(self.forms[word] for word in members[:NAMED])
+            numbers = {name: column[signature] for name, column in columns.items()}
+            rows.append({"words": named, "of": len(members), **numbers})
+        return pd.DataFrame(rows)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

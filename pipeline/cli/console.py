@@ -68,7 +68,7 @@ AtLeast0, AtLeast1 = typer.Option(min=0), typer.Option(min=1)
 
 def _readable(source: str) -> str:
     """Check the name of a configuration before anything heavy is imported."""
-    from accord.pipeline.config.presets import layered  # here, as most commands read no YAML
+    from accord.pipeline.config.configuration import layered  # here, as most commands read no YAML
 
     try:
         layered(source)

@@ -49,10 +49,7 @@ def list_lexicons() -> None:
 
 
 @command
-def show(
-    word: str,
-    lexicon: str = DEFAULT_CHAIN,
-) -> None:
+def show(word: str, lexicon: str = DEFAULT_CHAIN) -> None:
     """Show the analyses of a word by every lexicon with data, and its φ by --lexicon.
 
     Args:

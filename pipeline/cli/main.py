@@ -161,8 +161,7 @@ def main(
         bool, typer.Option("--quiet", "-q", help="Print only results and errors.")
     ] = False,
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", help="Print details, and the traceback of an error."),
+        bool, typer.Option("--verbose", "-v", help="Print details, and the traceback of an error.")
     ] = False,
     version: Annotated[
         bool,

@@ -537,8 +537,7 @@ def page(
         sentences (FILE): Sentences to save: one a line, a second one after a tab.
     """
     from accord.pipeline.page.answers import Models
-    from accord.pipeline.page.saved import SavedPage, read_lessons
-    from accord.pipeline.page.server import PageServer
+    from accord.pipeline.page.server import PageServer, SavedPage, read_lessons
 
     models = Models(_loaders(run or [Path(BUNDLED)]))
     if save or sentences:

@@ -15,9 +15,7 @@ from accord.pipeline.study import audit as auditing
 
 
 @command
-def audit(
-    run: Path,
-) -> None:
+def audit(run: Path) -> None:
     """Check a run for leaks: which splits its vocabulary, φ and b have seen.
 
     Args:

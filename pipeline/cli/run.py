@@ -15,7 +15,7 @@ from accord.pipeline.base.messages import echo
 from accord.pipeline.base.names import FACTORS
 from accord.pipeline.base.tables import print_markdown, print_table
 from accord.pipeline.cli.console import FAILED, AtLeast1, Configuration, command, listed
-from accord.pipeline.config.presets import preset_text
+from accord.pipeline.config.configuration import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import SOURCES
 
@@ -131,9 +131,7 @@ def _verify(run: Path) -> None:
 
 
 @command
-def fetch(
-    sources: Annotated[list[str] | None, typer.Argument()] = None,
-) -> None:
+def fetch(sources: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Download corpora and lexicons into the data folder and check their hashes.
 
     Args:
@@ -168,11 +166,11 @@ def config(
 
         print_table(pd.DataFrame(declared()))
     elif schema:
-        from accord.pipeline.config.explanation import editor_schema
+        from accord.pipeline.config.configuration import editor_schema
 
         echo(editor_schema(), end="")
     else:
-        from accord.pipeline.config.explanation import explain
+        from accord.pipeline.config.configuration import explain
         from accord.pipeline.stages.table import STAGES
 
         echo(explain({name: stage.help for name, stage in STAGES.items()}), end="")

@@ -6,7 +6,6 @@ words has no probability for the rest of one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from lm_eval.api.instance import Instance
@@ -16,14 +15,8 @@ from lm_eval.api.registry import register_model
 from accord.errors import AccordError
 from accord.pipeline.ask.scorer import Reader, load
 
-
-class SpanInText(NamedTuple):
-    """A word of a line, or the line's end."""
-
-    start: int
-    end: int
-    log_p: float
-    is_likeliest: bool
+# A word of a line, or the line's end: start, end, log p, and whether it is the likeliest.
+SpanInText = tuple[int, int, float, bool]
 
 
 @register_model("accord")
@@ -60,21 +53,19 @@ class AccordLM(LM):
         scored = []
         for (context, _), text in zip(pairs, texts, strict=True):
             words = [*_continuation(text, len(context), read)]
-            log_p = sum(word.log_p for word in words)
-            scored.append((log_p, all(word.is_likeliest for word in words)))
+            scored.append((sum(word[2] for word in words), all(word[3] for word in words)))
         return scored
 
     def _read(self, lines: Iterable[str]) -> dict[str, list[SpanInText]]:
         """Return the words of each line and, last, its end."""
-        texts = list(dict.fromkeys(lines))
-        spans: dict[str, list[SpanInText]] = {text: [] for text in texts}
+        texts, rows = list(dict.fromkeys(lines)), []
         for words in self.reader.read(texts):
             # A model of subwords has no ranks; its rolling log p needs none.
             rank = words.expected.rank if words.expected else np.zeros(len(words.form))
-            columns = zip(words.start, words.end, -words.nats, rank == 1, strict=True)
-            for number, place in zip(words.sentence, columns, strict=True):
-                spans[texts[number]].append(SpanInText(*(value.item() for value in place)))
-        return spans
+            columns = [words.start, words.end, -words.nats, rank == 1]
+            spans = [*zip(*(column.tolist() for column in columns), strict=True)]
+            rows += [spans[place] for place in words.by_sentence()]
+        return dict(zip(texts, rows, strict=True))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -91,15 +82,16 @@ def _continuation(
 ) -> Iterator[SpanInText]:
     """Yield the words after a border, and the ends of lines that other lines follow."""
     for first, line in _lines(text):
-        *words, end = read[line]
+        *words, of_end = read[line]
         for word in words:
-            if first + word.start < border < first + word.end:
-                written = line[word.start : word.end]
+            start, end, *_ = word
+            if first + start < border < first + end:
                 raise AccordError(
                     f"expected a continuation that begins with a word, got {text[border:]!r}, "
-                    f"which begins within {written!r}: a model of words cannot score its rest"
+                    f"which begins within {line[start:end]!r}: a model of words cannot score its "
+                    f"rest"
                 )
-            if first + word.start >= border:
+            if first + start >= border:
                 yield word
         if border <= first + len(line) < len(text):
-            yield end
+            yield of_end

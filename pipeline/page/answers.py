@@ -6,7 +6,7 @@ thread computes the answers one after the other: the page is for one person at o
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache, cached_property, lru_cache
@@ -24,7 +24,6 @@ from accord.pipeline.ask.provenance import VERSION, citation, weights_of
 from accord.pipeline.ask.scorer import BITS, FEATURES, POS, Reader, Scorer, tokens, without_gap
 from accord.pipeline.base.artefact import read_json
 from accord.pipeline.base.names import CONFIG, END, END_ID, NOT_TOP, is_unknown
-from accord.pipeline.model.words import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,16 +69,12 @@ class Models:
         if not isinstance(ask, str) or ask not in QUESTIONS:
             raise AccordError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r:.80}")
         _, *parameters = signature(getattr(AskedModel, ask)).parameters.values()
-        kinds = {"model": str} | {parameter.name: parameter.annotation for parameter in parameters}
-        required = [
-            parameter.name for parameter in parameters if parameter.default is parameter.empty
-        ]
+        kinds = {"model": str} | {p.name: p.annotation for p in parameters}
+        required = ["model", *(p.name for p in parameters if p.default is p.empty)]
         check_keys(keys, kinds, ask, "key")
-        if lacking := [name for name in ("model", *required) if name not in keys]:
+        if lacking := [name for name in required if name not in keys]:
             raise AccordError(f"{ask}: expected {lacking[0]}, found none")
-        arguments = {
-            name: checked(kinds[name], value, f"{ask}.{name}") for name, value in keys.items()
-        }
+        arguments = {name: checked(kinds[name], keys[name], f"{ask}.{name}") for name in keys}
         model = arguments.pop("model")
         if model not in self.names:
             raise AccordError(
@@ -129,12 +124,10 @@ class AskedModel:
             "weights": weights_of(self.scorer),
             "cite": citation(self.scorer),
         }
-        if trained is None:
-            return facts
-        if trained.is_exported:
+        if trained and trained.is_exported:
             about, text = read_json(trained.folder / CONFIG), trained.folder / "README.md"
             card = text.read_text(encoding="utf-8") if text.is_file() else ""
-        elif "evaluate" in trained.folders:  # a model of a run: the card that an export would have
+        elif trained and "evaluate" in trained.folders:  # of a run: as its export would have
             about = imported(DESCRIBE)(trained, trained.name)
             card = imported(CARD)(about)
         else:
@@ -149,17 +142,18 @@ class AskedModel:
         """
         beginning = _short_enough(text)
         words = Reader(self._without(off)).read_text(beginning, context or None)
-        columns = zip(words.is_end, words.start, words.end, words.nats, words.spelled, strict=True)
+        columns = (words.is_end, words.start, words.end, words.nats, words.spelled)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         return {
             "words": [
                 {
                     "form": "" if is_end else beginning[start:end],
-                    "start": int(start),
-                    "end": int(end),
+                    "start": start,
+                    "end": end,
                     "bits": finite(nats * BITS),
-                    "spelled": bool(spelled),
+                    "spelled": spelled,
                 }
-                for is_end, start, end, nats, spelled in columns
+                for is_end, start, end, nats, spelled in rows
             ],
             "sentences": [
                 (int(words.start[at.start]), int(words.end[at.stop - 1]))
@@ -200,8 +194,8 @@ class AskedModel:
         if not 0 <= at <= len(words):
             raise AccordError(f"expected a place from 0 to {len(words)}, got {at}")
         is_gap = at == len(words) and (beginning != text or not words)
-        in_place = [] if is_gap else [[*words, END][at]]
-        queried = list(dict.fromkeys([*in_place, *self.scorer.single_words(others)]))
+        queried = [] if is_gap else [[*words, END][at]]
+        queried = list(dict.fromkeys([*queried, *self.scorer.single_words(others)]))
         explainer = self._explainer.by(self._without(off), context or None)
         place = explainer.explain_next(words[:at], queried, 2 * LIKELIEST)
         known = [choice for choice in place.likeliest if not is_unknown(choice.word)]
@@ -213,15 +207,25 @@ class AskedModel:
         }
 
     def readings(self, words: Names) -> Answer:
-        """Return the analyses of words, the likeliest first."""
+        """Return the analyses of words, the likeliest first, each with its share of its word."""
         self._expect_a_sum()
-        lexicon, readings = self.scorer.parts.readings, {}
+        answers = {}
         for word in words[: MOST_OTHERS + 2]:
             number = self.scorer.id_of(word)
             # No lexicon knows a sentence end, but a guesser guesses.
-            is_end = number == END_ID
-            readings[word] = shown([] if is_end else lexicon.of_word(number))
-        return {"readings": readings}
+            readings = [] if number == END_ID else self.scorer.parts.readings.of_word(number)
+            total = sum(reading.weight for reading in readings)
+            answers[word] = [
+                {
+                    "lemma": reading.lemma,
+                    "upos": reading.upos,
+                    "feats": [pair for pair in reading.feats.split("|") if pair],
+                    "share": reading.weight / total,
+                    "source": reading.source,
+                }
+                for reading in sorted(readings, key=lambda reading: -reading.weight)
+            ]
+        return {"readings": answers}
 
     def check(self, text: str) -> Answer:
         """Return the suspected errors of a sentence."""
@@ -242,33 +246,25 @@ class AskedModel:
         }
 
     def write(
-        self,
-        start: str,
-        constraints: Names = (),
-        seed: int = 1,
-        off: Names = (),
-        context: str = "",
+        self, start: str, constraints: Names = (), seed: int = 1, off: Names = (), context: str = ""
     ) -> Answer:
         """Return new sentences after a text."""
         self._expect_a_sum()
+        analyses = self._analyses if constraints else None
         generator = Generator(
-            self._without(off),
-            _short_enough(start),
-            constraints,
-            analyses=self._analyses if constraints else None,
+            *(self._without(off), _short_enough(start), constraints),
+            analyses=analyses,
             context=context or None,
         )
         return {
             "sentences": [
                 {
-                    "text": sentence.text,
-                    "bits": -sentence.log_p * BITS,
-                    "ended": sentence.ended,
-                    "words": [
-                        {"form": word.form, "features": word.features} for word in sentence.words
-                    ],
+                    "text": new.text,
+                    "bits": -new.log_p * BITS,
+                    "ended": new.ended,
+                    "words": [{"form": word.form, "features": word.features} for word in new.words],
                 }
-                for sentence in generator.sample(SENTENCES, seed=seed)
+                for new in generator.sample(SENTENCES, seed=seed)
             ]
         }
 
@@ -293,9 +289,15 @@ class AskedModel:
         return self._switched(frozenset(off)) if off else self.scorer
 
     def _switch_off(self, off: frozenset[str]) -> Scorer:
+        """Return the scorer without these families; reject a family without features."""
         self._expect_a_sum()
+        names = self._explainer.features.names
+        if unknown := sorted(off.difference(known := families_of(names))):
+            raise AccordError(
+                f"expected features of {', '.join(known)} to switch off; got {unknown[0]:.80}"
+            )
+        numbers = [number for number, name in enumerate(names) if families(name) & off]
         scorer = copy(self.scorer)
-        numbers = members(self._explainer.features.names, off)
         scorer.model = scorer.model.switched_off(numbers)
         return scorer
 
@@ -328,34 +330,9 @@ def families(feature: str) -> frozenset[str]:
     return frozenset(part.partition("=")[0] for part in CROSSED.split(feature))
 
 
-def members(names: Sequence[str], off: Iterable[str]) -> list[int]:
-    """Return the numbers of all features of some families; reject a family without features."""
-    off, known = set(off), families_of(names)
-    if unknown := sorted(off.difference(known)):
-        raise AccordError(
-            f"expected features of {', '.join(known)} to switch off; got {unknown[0]:.80}"
-        )
-    return [number for number, name in enumerate(names) if families(name) & off]
-
-
 def families_of(names: Iterable[str]) -> list[str]:
     """Return every family, in the order in which features name them."""
     return list(dict.fromkeys(family for name in names for family in sorted(families(name))))
-
-
-def shown(readings: Sequence[Reading]) -> list[Answer]:
-    """Return the readings of a word, the likeliest first, each with its share of all."""
-    total = sum(reading.weight for reading in readings)
-    return [
-        {
-            "lemma": reading.lemma,
-            "upos": reading.upos,
-            "feats": [pair for pair in reading.feats.split("|") if pair],
-            "share": reading.weight / total,
-            "source": reading.source,
-        }
-        for reading in sorted(readings, key=lambda reading: -reading.weight)
-    ]
 
 
 def _choice(choice: Choice) -> Answer:
@@ -366,12 +343,8 @@ def _choice(choice: Choice) -> Answer:
         "log2_p": finite(choice.log_p * BITS),
         "background": finite(choice.background * BITS),
         "terms": [
-            {
-                "feature": term.feature,
-                "families": sorted(families(term.feature)),
-                "bits": term.nats * BITS,
-            }
-            for term in choice.terms
+            {"feature": name, "families": sorted(families(name)), "bits": nats * BITS}
+            for name, nats in ((term.feature, term.nats) for term in choice.terms)
         ],
         "spelling": finite(choice.spelling * BITS),
         "log2_z": choice.log_z * BITS,

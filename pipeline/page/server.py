@@ -1,4 +1,8 @@
-"""The server and its one document.
+"""The server, its one document, and pages to give away.
+
+A page to give away has the answers to some sentences in one file, which needs no server. It finds
+an answer by its question, written as its script writes it. Features can be switched off one family
+at a time.
 
 Python's own server is enough for a GET and a POST. Everything else that a browser could be tricked
 into is rejected: a name in `Host` that is not this machine's (so no name can be bound to this
@@ -11,13 +15,18 @@ import hashlib
 import ipaddress
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from pathlib import Path
 from string import Template
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from accord.errors import AccordError
+from accord.models.common.files import whole
+from accord.pipeline.ask.scorer import without_gap
 from accord.pipeline.base.names import END
 from accord.pipeline.page.answers import Models
 
@@ -43,7 +52,7 @@ def document(models: Sequence[str], kept: object = None) -> str:
     }
     return Template(_text("page.html")).substitute(
         policy=policy(),
-        style=_style(),
+        style=_text("page.css"),
         script=_script(),
         given=_in_html(content),
         kept=_in_html(kept),
@@ -53,13 +62,9 @@ def document(models: Sequence[str], kept: object = None) -> str:
 def policy() -> str:
     """Return the Content-Security-Policy: this style, this script, questions to this server."""
     return (
-        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())}; "
+        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_text('page.css'))}; "
         f"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _style() -> str:
-    return _text("page.css")
 
 
 def _script() -> str:
@@ -193,3 +198,140 @@ def _is_number(name: str) -> bool:
         return bool(ipaddress.ip_address(name))
     except ValueError:
         return False
+
+
+SEEDS = 3  # draws of new sentences that are kept
+FILE = "index.html"
+
+
+class Lesson(NamedTuple):
+    """A sentence, and perhaps a second one to compare it with."""
+
+    text: str
+    other: str = ""
+
+
+def read_lessons(path: Path) -> list[Lesson]:
+    """Read the sentences of a file: one a line, a second one after a tab."""
+    lessons = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        if not line.strip():
+            continue
+        texts = [text.strip() for text in line.split("\t") if text.strip()]
+        if len(texts) > 2:
+            raise AccordError(f"{path}, line {number}: expected one or two sentences, got {texts}")
+        lessons.append(Lesson(*texts))
+    if not lessons:
+        raise AccordError(f"{path}: expected a sentence in each line, found none")
+    return lessons
+
+
+class SavedPage:
+    """Asks all that a page of these sentences can need."""
+
+    def __init__(self, models: Models, lessons: Sequence[Lesson]):
+        self.models, self.lessons = models, lessons
+        self.answers: dict[str, Any] = {}
+        self.first = models.names[0]
+        for model in models.names:
+            self._keep(ask="about", model=model)
+            self._keep(ask="card", model=model)
+
+    def ways(self) -> list[tuple[str, list[str]]]:
+        """Return each model as it is, and the first one without each family of features."""
+        families = self.answers[_key(ask="about", model=self.first)]["families"]
+        return [(model, []) for model in self.models.names] + [
+            (self.first, [family]) for family in families
+        ]
+
+    def __len__(self) -> int:
+        """Return the number of steps of `gather`."""
+        return len(self.ways()) + len(self.lessons)
+
+    def gather(self) -> Iterator[None]:
+        """Answer everything, step by step, so that progress can be told."""
+        for model, off in self.ways():  # one after the other: each takes its own tables
+            for lesson in self.lessons:
+                for text in filter(None, lesson):
+                    self._text(model, text, off)
+            yield
+        for lesson in self.lessons:
+            for corrected in self._corrected(lesson.text):
+                self._text(self.first, corrected, [])
+                self._suggestions(corrected)
+            for seed in range(1, SEEDS + 1):
+                question = {"start": without_gap(lesson.text), "constraints": [], "seed": seed}
+                self._keep(ask="write", model=self.first, **question, off=[], context="")
+            yield
+
+    def write(self, folder: Path) -> Path:
+        """Write the page as a file of a folder, whole or absent."""
+        lessons = [
+            {
+                "name": [text] * 2,
+                "state": {"text": text, "other": other, "at": _differing(text, other)},
+            }
+            for text, other in self.lessons
+        ]
+        first = {"model": self.first, **lessons[0]["state"]}
+        kept = {"state": first, "examples": lessons, "seeds": SEEDS, "answers": self.answers}
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole(folder / FILE) as partial:
+            partial.write_text(document(self.models.names, kept), encoding="utf-8")
+        return folder / FILE
+
+    def _text(self, model: str, text: str, off: list[str]) -> None:
+        """Keep the answers about a text: words, expectations and explanations."""
+        way: dict[str, Any] = {"off": off, "context": ""}
+        words = self._keep(ask="read", model=model, text=text, **way)["words"]
+        self._keep(ask="expect", model=model, text=text, **way)
+        if not self.answers[_key(ask="about", model=model)]["explained"]:
+            return
+        for at in range(len(words)):
+            place = self._keep(ask="place", model=model, text=text, at=at, others=[], **way)
+            forms = [choice["word"] for choice in place["asked"] or [place["best"]]]
+            self._keep(ask="readings", model=model, words=forms)
+
+    def _corrected(self, text: str) -> set[str]:
+        """Return the texts that accepting a suggestion makes, one of them and all."""
+        suggestions = self._suggestions(text)
+        choices = [[suggestion] for suggestion in suggestions] + [suggestions] * bool(suggestions)
+        return {accepted(text, chosen) for chosen in choices}
+
+    def _suggestions(self, text: str) -> list[dict[str, Any]]:
+        """Return the suggestions for all sentences of a text, at their places in it."""
+        way: dict[str, Any] = {"off": [], "context": ""}
+        read = self._keep(ask="read", model=self.first, text=text, **way)
+        suggestions = []
+        for start, end in read["sentences"]:
+            checked = self._keep(ask="check", model=self.first, text=text[start:end])
+            for suggestion in checked["suggestions"]:
+                moved = {name: suggestion[name] + start for name in ("start", "end")}
+                suggestions.append(suggestion | moved)
+        return suggestions
+
+    def _keep(self, **question: Any) -> Any:
+        key = _key(**question)
+        if key not in self.answers:
+            answer = json.dumps(self.models.answer(question))
+            short = json.loads(answer, parse_float=lambda digits: float(f"{float(digits):.6g}"))
+            self.answers[key] = short  # half the size, and more digits than are shown
+        return self.answers[key]
+
+
+def _differing(text: str, other: str) -> int | None:
+    """Return the number of the first word that differs."""
+    pairs = zip(text.split(), other.split(), strict=False)
+    return next((place for place, (one, two) in enumerate(pairs) if one != two), None)
+
+
+def accepted(text: str, suggestions: Sequence[dict[str, Any]]) -> str:
+    """Return a text with suggestions in it, put there from its end, so that places stay."""
+    for suggestion in sorted(suggestions, key=lambda suggestion: -suggestion["start"]):
+        text = text[: suggestion["start"]] + suggestion["suggestion"] + text[suggestion["end"] :]
+    return text
+
+
+def _key(**question: Any) -> str:
+    """Return a question as JSON.stringify writes it."""
+    return json.dumps(question, ensure_ascii=False, separators=(",", ":"))

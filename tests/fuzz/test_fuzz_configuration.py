@@ -11,8 +11,7 @@ import yaml
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.presets import preset_text
+from accord.pipeline.config.configuration import load_config, preset_text
 from accord.pipeline.stages.table import STAGES
 
 PRESETS = ("tiny", "default", "closed")

@@ -136,7 +136,6 @@ def test_several_errors_are_repaired_together(text, meant):
         assert text[each.start : each.end] == each.wrong
         assert each.bits == pytest.approx(sum(each.reasons.values()), abs=1e-9)
         assert each.bits > 0
-        assert each.odds == pytest.approx(2**each.bits)
 
 
 def test_the_bits_of_a_change_are_a_difference_of_log_p_and_its_reasons_sum_to_it():

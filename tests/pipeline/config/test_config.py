@@ -13,9 +13,13 @@ from accord.models.common.schema import hints_of, meaning
 from accord.models.model import LanguageModel
 from accord.models.parts import ENCODERS
 from accord.models.phi import Features
-from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.explanation import editor_schema, explain
-from accord.pipeline.config.presets import layered, preset_names
+from accord.pipeline.config.configuration import (
+    editor_schema,
+    explain,
+    layered,
+    load_config,
+    preset_names,
+)
 from accord.pipeline.config.sections import OF_ALL_MODELS, SECTIONS, FeaturiseParams
 from accord.pipeline.model.find import BUNDLED_FOLDER
 from accord.pipeline.stages.table import STAGES

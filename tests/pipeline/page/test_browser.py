@@ -6,7 +6,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from accord.pipeline.page.saved import Lesson, SavedPage
+from accord.pipeline.page.server import Lesson, SavedPage
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 pytestmark = pytest.mark.slow

@@ -4,8 +4,7 @@ import pytest
 from plug_in_cases import install
 
 import accord
-from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.explanation import explain
+from accord.pipeline.config.configuration import explain, load_config
 from accord.pipeline.model.metrics import METRICS
 from accord.pipeline.run.run import Run
 from accord.pipeline.stages.table import STAGES
