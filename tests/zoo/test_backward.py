@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from cli_cases import answered
 
 import accord
 from accord.models.inference.torch_model import Backward
 from accord.pipeline.ask.correct import Corrector, Prior
 from accord.pipeline.base.names import FIGURES
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.find import one
 from accord.zoo.lattices import Terms, read_nbest
 
@@ -27,8 +26,7 @@ def run(run_once) -> Path:
 
 
 def invoked(*command: str) -> str:
-    done = CliRunner().invoke(app, [*command])
-    assert done.exit_code == 0, done.output
+    done = answered(*command)
     return done.output
 
 

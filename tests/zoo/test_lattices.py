@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cli_cases import answered
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import accord
 from accord.lexicon.homophones import Homophones, Spoken
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.suites import Line, read_lines, read_suite
 from accord.zoo.lattices import (
     COST,
@@ -304,15 +303,13 @@ def test_scores_are_frequencies_and_a_letter_costs():
 def test_lists_of_a_text_are_made_and_read(tmp_path):
     text, lists = tmp_path / "text.txt", tmp_path / "new" / "lists.jsonl"
     text.write_text("Elle est partie.\nCes 50 000 enfants chantent.\n", encoding="utf-8")
-    done = CliRunner().invoke(app, ["rescore", str(lists), "--make", str(text), "--size", "20"])
-    assert done.exit_code == 0, done.output
+    answered("rescore", str(lists), "--make", str(text), "--size", "20")
     first, second = read_nbest(lists)
     assert first.reference == "elle est partie ."
     assert "elle est parti ." in first.texts
     assert "ses 50 000 enfants chante ." in second.texts
     lattices = tmp_path / "lattices.lat"
-    done = CliRunner().invoke(app, ["rescore", str(lattices), "--make", str(text)])
-    assert done.exit_code == 0, done.output
+    answered("rescore", str(lattices), "--make", str(text))
     again = read_lists(lattices)
     assert [each.reference for each in again] == [first.reference, second.reference]
     assert again[1].texts[:20] == second.texts
@@ -325,8 +322,7 @@ LETTERS = st.lists(st.sampled_from("abc"), max_size=6)
 def test_tuned_weights_repair_agreement_in_other_sentences(trained):
     files = [str(DATA / "test.nbest.jsonl"), "--tune", str(DATA / "dev.nbest")]
     command = ["rescore", *files, "--run", str(trained), "--model", "ll-rnn"]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
+    done = answered(*command)
     assert "word error rate: 20.00% before" in done.output
     after = float(done.output.split("before, ")[1].split("%")[0])
     assert after < 20

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from automaton_cases import Automaton, OpenFst, cost
+from cli_cases import answered, invoked
 from run_cases import scores_of
 from typer.main import get_command
-from typer.testing import CliRunner
 
 import accord
 from accord import export
@@ -44,8 +44,7 @@ def exported(run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exported")
     for name, options in FILES.items():
         command = ["export", str(run), "ll-rnn", "--to", str(folder / name), *options]
-        done = CliRunner().invoke(app, command)
-        assert done.exit_code == 0, done.output
+        done = answered(*command)
         (folder / f"{name}.log").write_text(done.output)
     return folder
 
@@ -154,5 +153,5 @@ def test_a_file_of_ngrams_is_offered_by_the_commands_that_take_one(name, tmp_pat
         for param in get_command(app).get_command(None, name).loaded().params
         if param.name == "run"
     )
-    done = CliRunner().invoke(app, [name, *ARGUMENTS[name], "--run", "n.arpa"])
+    done = invoked(name, *ARGUMENTS[name], "--run", "n.arpa")
     assert (done.exit_code == 0) == (".arpa" in run.help), done.output

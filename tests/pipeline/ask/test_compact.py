@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from typer.testing import CliRunner
+from cli_cases import answered
 
 import accord
 from accord import lexicon
 from accord.models.common.weights import load_tensors
 from accord.models.data import Sentences
 from accord.pipeline.base.artefact import read_json
-from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.model import export as compact_export
 from accord.pipeline.model.endings import UnknownClasses, read_vocabulary
@@ -43,8 +42,7 @@ def run(tmp_path_factory, slow):
 def folder(run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exports") / "small"
     command = ["export", str(run.folder), "ll-rnn", "--to", str(folder), "--compact"]
-    told = CliRunner().invoke(app, command)
-    assert told.exit_code == 0, told.output
+    answered(*command)
     return folder
 
 

@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from cli_cases import invoked
 
 import accord
 from accord.corpora.sources import read
@@ -14,7 +14,6 @@ from accord.pipeline.ask.explain import Explainer
 from accord.pipeline.ask.scorer import expect, pieces, split_texts
 from accord.pipeline.ask.surprisal import surprisal
 from accord.pipeline.base.names import END, END_ID
-from accord.pipeline.cli.main import app
 from accord.pipeline.page.answers import Models
 
 TEXT = "Marie dort.  M. Petit mange une pomme ! Elle mange le chat"
@@ -53,7 +52,7 @@ def log_p(words):
 
 
 def command(*words, text=None):
-    return CliRunner().invoke(app, [*map(str, words)], input=text)
+    return invoked(*words, input=text)
 
 
 def test_a_text_is_split_and_every_sentence_knows_where_it_stood():

@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 import pytest
+from cli_cases import answered, invoked
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import accord
 from accord.lexicon.homophones import Homophones, Spoken
@@ -27,7 +27,6 @@ from accord.pipeline.ask.correct import (
 from accord.pipeline.ask.explain import SPELLED
 from accord.pipeline.ask.planted import AGREEMENT, HOMOPHONE, Judged, edits, figures, plant
 from accord.pipeline.ask.scorer import bundled
-from accord.pipeline.cli.main import app
 
 DATA = Path(__file__).parents[2] / "data"
 SOUNDS = [
@@ -222,12 +221,11 @@ def test_real_mistakes_are_mostly_found_and_right_sentences_stay():
 def test_the_command_corrects_the_same_by_an_exported_model(trained, tmp_path):
     sentence = "La petites fille mange une pomme."
     command = ["correct", sentence, "--run", str(trained), "--margin", "-3"]
-    done = CliRunner().invoke(app, [*command, "--json"])
-    assert done.exit_code == 0, done.output
+    done = answered(*command, "--json")
     found = json.loads(done.output)["suggestions"]
     assert "petites" in {sentence[each["start"] : each["end"]] for each in found}
     assert all(sum(each["reasons"].values()) == pytest.approx(each["bits"]) for each in found)
     small = accord.export(trained, "ll-rnn", tmp_path / "small", compact=True)
     asked = ["correct", sentence, "--run", str(small), "--margin", "-3", "--json"]
-    of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
+    of_small = json.loads(invoked(*asked).output)["suggestions"]
     assert [each["right"] for each in of_small] == [each["right"] for each in found]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from cli_cases import invoked
 
 import accord
 from accord import corpora
@@ -16,7 +16,6 @@ from accord.pipeline.ask.scorer import Reader, expect, probabilities
 from accord.pipeline.ask.split import OF_PARTS, PARTS
 from accord.pipeline.ask.surprisal import by_region, with_joined_punctuation
 from accord.pipeline.base.names import END, END_ID, is_unknown
-from accord.pipeline.cli.main import app
 
 TINY = Path(corpora.__file__).parent / "tiny.txt"
 SPLIT = ["score", "--split", "--json", "Il dort."]
@@ -151,6 +150,6 @@ def test_the_parts_add_up_to_the_surprisal_of_words_and_regions():
         np.testing.assert_allclose(parts, table["surprisal"], atol=1e-5)
     alone = Reader(model, split=True).read_text(text)
     np.testing.assert_allclose(alone.parts.sum(axis=1), alone.nats, atol=1e-9)
-    scored = json.loads(CliRunner().invoke(app, SPLIT).stdout)
+    scored = json.loads(invoked(*SPLIT).stdout)
     for word in scored["words"]:
         assert sum(word["parts"].values()) == pytest.approx(-word["log_p"], abs=1e-6)

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli_cases import invoked
 
 import accord
 from accord import load
 from accord.corpora.sources import read
 from accord.pipeline.ask.conditioning import perplexities, prime, tell
 from accord.pipeline.ask.generate import Generator
-from accord.pipeline.cli.main import app
 from accord.pipeline.data.encoded import read_labels, read_values
 
 SENTENCE = "le chien dort ."
@@ -60,11 +59,7 @@ def test_the_right_label_is_worth_more_than_none_and_a_wrong_one(this):
     table = perplexities(load(this.folder), "genre").set_index("genre")
     assert [*table.index] == ["loud", "plain", "all"]
     assert (table["right"] < table["none"]).all() and (table["none"] < table["wrong"]).all()
-    shown = (
-        CliRunner()
-        .invoke(app, ["score", "test", "--labels", "genre", "--run", str(this.folder)])
-        .output
-    )
+    shown = invoked("score", "test", "--labels", "genre", "--run", str(this.folder)).output
     assert all(f"{value:,.1f}" in shown for value in table["wrong"])
 
 
@@ -86,7 +81,7 @@ def test_a_model_is_asked_under_a_label(this, tmp_path):
     assert scorer.score(SENTENCE) == unknown
     (tmp_path / "a.txt").write_text(SENTENCE)
     asked = ["score", str(tmp_path / "a.txt"), "--run", str(this.folder)]
-    said = CliRunner().invoke(app, [*asked, "--condition", "genre=loud"]).output
+    said = invoked(*asked, "--condition", "genre=loud").output
     assert f". {loud[-2].log_p:.2f}" in said
 
 

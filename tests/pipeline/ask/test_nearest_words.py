@@ -4,12 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from typer.testing import CliRunner
+from cli_cases import answered, invoked
 
 from accord import load
 from accord.lexicon.vectors import read_text
 from accord.pipeline.ask.vectors import ReadVectors, inflection, retrofit
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.network import load_trained
 
 
@@ -84,8 +83,7 @@ def test_a_file_of_vectors_is_read_back_and_forms_of_a_lemma_come_closer(tiny_ru
     lexicon.write_text("fille chat xylophone\n", encoding="utf-8")
     for file, options in ((plain, []), (drawn, ["--retrofit", str(lexicon)])):
         command = ["export", run, "ll-rnn", "--to", str(file), "--words", "60", *options]
-        done = CliRunner().invoke(app, command)
-        assert done.exit_code == 0, done.output
+        answered(*command)
     read = [read_text(file, ["fille", "chat", "la"]) for file in (plain, drawn)]
     cosines = [found.matrix[found.row["fille"]] @ found.matrix[found.row["chat"]] for found in read]
     assert cosines[1] > cosines[0] + 0.05
@@ -95,7 +93,7 @@ def test_a_file_of_vectors_is_read_back_and_forms_of_a_lemma_come_closer(tiny_ru
     scorer = load(run, "ll-rnn")
     nearest = ReadVectors(scorer).retrofitted("lemmas").nearest("petite", 3)
     assert {"petit", "petites"} & {*", ".join(nearest["words"]).split(", ")}
-    wrong = CliRunner().invoke(app, ["export", run, "--to", str(tmp_path / "x"), "--words", "3"])
+    wrong = invoked("export", run, "--to", str(tmp_path / "x"), "--words", "3")
     assert wrong.exit_code and "expected a file .vec" in wrong.output
 
 

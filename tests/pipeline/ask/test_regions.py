@@ -6,13 +6,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from cli_cases import answered, invoked
 
 import accord
 from accord.pipeline.ask.surprisal import by_region, predicted, shown, with_joined_punctuation
 from accord.pipeline.base.artefact import hash_of_file
 from accord.pipeline.base.figures import _within_items
-from accord.pipeline.cli.main import app
 
 SUBJECTS = ("La fille", "La voiture", "La porte")
 VERBS = {"good": "est", "bad": "sont"}
@@ -110,8 +109,7 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     STIMULI.to_csv(table, index=False)
     command = ["surprisal", str(table), "--regions", "regions", "--per", "region"]
     command += ["--expects", "bad.verb > good.verb", "--plot", str(tmp_path / "words.svg")]
-    done = CliRunner().invoke(app, [*command, "--to", str(to)])
-    assert done.exit_code == 0, done.output
+    done = answered(*command, "--to", str(to))
     assert "1.000" in done.output
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {
@@ -136,7 +134,7 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     own = tmp_path / "words.predictions.csv"  # of a user
     own.touch()
     again = ["surprisal", str(table), "--regions", "regions", "--to", str(to)]
-    assert CliRunner().invoke(app, again).exit_code == 0
+    assert invoked(*again).exit_code == 0
     left = {path.name for path in tmp_path.iterdir()} - {own.name}
     assert left == made - {"words.regions.csv", "words.prediction1.csv"} and own.exists()
 
@@ -146,9 +144,9 @@ def test_a_prediction_that_fails_leaves_the_earlier_table_and_where_it_comes_fro
     table, to = tmp_path / "stimuli.csv", tmp_path / "words.csv"
     STIMULI.to_csv(table, index=False)
     command = ["surprisal", str(table), "--regions", "regions", "--to", str(to)]
-    assert CliRunner().invoke(app, command).exit_code == 0
+    assert invoked(*command).exit_code == 0
     before = {path.name: path.read_bytes() for path in tmp_path.glob("words*")}
-    done = CliRunner().invoke(app, [*command, "--expects", "bad.verbe > good.verb"])
+    done = invoked(*command, "--expects", "bad.verbe > good.verb")
     assert done.exit_code == 2
     assert {path.name: path.read_bytes() for path in tmp_path.glob("words*")} == before
 
@@ -158,7 +156,7 @@ def test_the_stimuli_are_not_replaced_by_their_words(tmp_path):
     STIMULI.to_csv(table, index=False)
     before = table.read_bytes()
     beside = ["--regions", "regions", "--to", str(table)]
-    done = CliRunner().invoke(app, ["surprisal", str(table), *beside])
+    done = invoked("surprisal", str(table), *beside)
     assert done.exit_code == 2 and "is the table that is read" in done.output
     assert table.read_bytes() == before
 

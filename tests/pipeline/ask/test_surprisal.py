@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from cli_cases import invoked
 
 import accord
 from accord.pipeline.ask.surprisal import MEASURES, surprisal
 from accord.pipeline.base.tables import read_table
-from accord.pipeline.cli.main import app
 
 STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 
@@ -27,7 +26,7 @@ def words(scorer):
 
 
 def command(*arguments):
-    return CliRunner().invoke(app, [str(each) for each in arguments])
+    return invoked(*arguments)
 
 
 def test_surprisals_are_those_of_score_to_the_last_digit(scorer, words):

@@ -11,16 +11,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cli_cases import invoked
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from accord.pipeline.base import messages
 from accord.pipeline.base.arrow import ArrayFile, Spool
 from accord.pipeline.base.messages import echo, meter, printable, say
 from accord.pipeline.base.tables import markdown, print_markdown, print_table, write_table
 from accord.pipeline.cli.console import print_error
-from accord.pipeline.cli.main import app
 
 ROOT = Path(__file__).parents[3]
 CONTROLS = st.sampled_from("\x1b\x9b\x07\r\b\x7f\u202e\u2066\ud800")
@@ -94,7 +93,7 @@ def test_what_rich_draws_on_a_terminal_is_escaped(capsys, monkeypatch):
 def test_no_command_prints_a_control_character(command, tiny_run):
     if command[0] in ("score", "explain", "generate", "expect") and "--run" not in command:
         command = [*command, "--run", str(tiny_run.folder)]
-    done = CliRunner().invoke(app, command)
+    done = invoked(*command)
     assert "zor" in done.output
     assert not obeyed(done.output), (done.stdout, done.stderr)
 

@@ -9,13 +9,11 @@ from json import loads
 
 import pandas as pd
 import pytest
-from cli_cases import started
+from cli_cases import invoked, started
 from full_disk import full_disk
 from plug_in_cases import install
-from typer.testing import CliRunner
 
 import accord
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.export import card
 
 
@@ -23,7 +21,7 @@ from accord.pipeline.model.export import card
 def command_line(tmp_path, monkeypatch):
     """The command line in this process, in an empty folder: starting one takes seconds."""
     monkeypatch.chdir(tmp_path)
-    return lambda *words: CliRunner().invoke(app, words)
+    return invoked
 
 
 def started_in(*words: str, **options) -> subprocess.CompletedProcess:
@@ -34,10 +32,7 @@ def started_in(*words: str, **options) -> subprocess.CompletedProcess:
 
 def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
     command = ["score", "-", "--run", str(tiny_run.folder)]
-    text, json = (
-        CliRunner().invoke(app, [*command, *options], input="漢" * 200)
-        for options in ([], ["--json"])
-    )
+    text, json = (invoked(*command, *options, input="漢" * 200) for options in ([], ["--json"]))
     assert text.exit_code == json.exit_code == 0, text.output
     assert "perplexity over 1e308" in text.stdout
     figures = loads(json.stderr, parse_constant=pytest.fail)
@@ -123,7 +118,7 @@ LONG = "a" * 500
 )
 def test_a_name_that_no_file_can_have_is_an_error_in_a_line(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, command)
+    done = invoked(*command)
     assert done.exit_code in (1, 2)
     assert isinstance(done.exception, SystemExit)
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") <= 2
@@ -168,7 +163,7 @@ def test_a_file_that_cannot_be_read_or_written_is_named(command, error, tmp_path
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "page.html").touch()
-    done = CliRunner().invoke(app, command)
+    done = invoked(*command)
     assert (done.exit_code, done.stderr) == (1, f"error: {error}\n")
 
 
@@ -183,7 +178,7 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number():
 def test_a_stage_that_finds_no_room_names_the_folder(tmp_path):
     runs = tmp_path / "runs"
     with full_disk(3000):
-        done = CliRunner().invoke(app, ["run", "tiny", "--until", "tokenise", "--runs", str(runs)])
+        done = invoked("run", "tiny", "--until", "tokenise", "--runs", str(runs))
     assert done.exit_code == 1
     assert f"error: File too large: {runs}" in done.stderr
 
@@ -226,10 +221,10 @@ def test_an_older_file_stays_and_no_half_one_appears(tiny_run, tmp_path, name):
     pd.DataFrame({"sentence": [TEXT] * 20}).to_csv(stimuli)
     named = {"stimuli": stimuli, "file": file}
     command = [part.format(**named) for part in COMMANDS[name]] + ["--run", str(tiny_run.folder)]
-    assert CliRunner().invoke(app, command).exit_code == 0
+    assert invoked(*command).exit_code == 0
     before, files = file.read_bytes(), sorted(file.parent.iterdir())
     with full_disk(len(before) // 2):
-        done = CliRunner().invoke(app, command)
+        done = invoked(*command)
     assert done.exit_code == 1
     assert done.stderr.rstrip().endswith(f"error: File too large: {file}")
     assert file.read_bytes() == before
@@ -237,10 +232,6 @@ def test_an_older_file_stays_and_no_half_one_appears(tiny_run, tmp_path, name):
 
 
 ASKING = ("explain", "expect")
-
-
-def invoked(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.mark.parametrize("command", ASKING)
@@ -261,7 +252,7 @@ SENTENCE = "La petite fille mange une pomme."
 
 
 def score(*words, text=None):
-    return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
+    return invoked("score", *words, input=text)
 
 
 def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):

@@ -5,10 +5,9 @@ import re
 import sys
 
 import pytest
-from cli_cases import started
+from cli_cases import answered, invoked, started
 from plug_in_cases import install
 from typer.main import get_command
-from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.console import Group, Later
@@ -34,8 +33,7 @@ def test_the_help_is_made_of_whole_phrases_and_flags_have_no_type(path):
     command = EVERY[path]
     helps = {param.name: param.help for param in command.params} | {"itself": command.help}
     assert not {name: text for name, text in helps.items() if not PHRASE.fullmatch(text or "")}
-    shown = CliRunner().invoke(app, [*path, "--help"])
-    assert shown.exit_code == 0
+    shown = answered(*path, "--help")
     assert "bool" not in shown.stdout.lower()
     assert not re.search(r"<[a-z]|(?:text|number|path)\.\.\.", shown.stdout), "words, not types"
 
@@ -44,7 +42,7 @@ GROUPS = {"Ask a model": "score", "Stimuli": "surprisal", "Train": "run", "Compa
 
 
 def test_the_help_shows_commands_in_groups_in_the_order_people_meet_them():
-    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "100"}).stdout
+    shown = invoked("--help", env={"COLUMNS": "100"}).stdout
     assert len(shown.splitlines()) <= 40, "one screen"
     titles = [re.search(rf"─ {title} ─", shown).start() for title in GROUPS]
     firsts = [shown.index(f"│ {name} ") for name in GROUPS.values()]
@@ -57,7 +55,7 @@ def test_the_help_shows_commands_in_groups_in_the_order_people_meet_them():
 def test_a_command_of_an_earlier_version_is_told_where_it_went():
     for path in Group.moved:
         assert path not in {" ".join(words) for words in EVERY}
-        done = CliRunner().invoke(app, path.split())
+        done = invoked(*path.split())
         assert done.exit_code == 2
         assert done.stderr.startswith(f"error: `accord {path}` is now `accord ")
         command = done.stderr.split("is now `accord ")[1].split()[0].strip("`")
@@ -86,5 +84,5 @@ def test_another_package_offers_commands_by_an_entry_point(tmp_path):
 
 
 def test_the_version_is_that_of_the_package():
-    said = CliRunner().invoke(app, ["--version"])
+    said = invoked("--version")
     assert (said.exit_code, said.stdout) == (0, f"accord {accord.__version__}\n")

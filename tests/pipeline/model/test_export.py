@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_cases import answered, invoked
 from huggingface_hub import ModelCard
-from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.artefact import Damaged
-from accord.pipeline.cli.main import app
 from accord.pipeline.model import find as resolve
 from accord.pipeline.model.find import BUNDLED_FOLDER, find, one
 from accord.pipeline.model.folder import open_folder
@@ -32,8 +31,7 @@ print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words 
 @pytest.fixture(scope="module")
 def exported(tiny_run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exports") / "small-french"
-    told = CliRunner().invoke(app, ["export", str(tiny_run.folder), "ll-rnn", "--to", str(folder)])
-    assert told.exit_code == 0, told.output
+    answered("export", str(tiny_run.folder), "ll-rnn", "--to", str(folder))
     return folder
 
 
@@ -191,16 +189,15 @@ def test_every_command_that_asks_a_model_takes_it(in_the_box, small, command, tm
         suite = tmp_path / "pairs.csv"
         suite.write_text("good,bad\nles chats dorment,les chats dort\n", encoding="utf-8")
         command = [*command, str(suite)]
-    told = CliRunner().invoke(app, command)
-    assert told.exit_code == 0, told.output
+    told = answered(*command)
     named = [str(small)] if command[0] == "agree" else ["--run", str(small)]
-    assert told.stdout == CliRunner().invoke(app, [*command, *named]).stdout
+    assert told.stdout == invoked(*command, *named).stdout
 
 
 def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr(resolve, "BUNDLED_FOLDER", tmp_path / "french")
     for command in (["score", SENTENCE], ["vectors", "le"], ["explain", "la petite …"]):
-        told = CliRunner().invoke(app, command)
+        told = invoked(*command)
         assert told.exit_code == 1 and told.stderr.count("\n") == 1
         assert "comes without a model" in told.stderr and "--run FOLDER" in told.stderr
     with pytest.raises(FileNotFoundError, match="comes without a model"):

@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
+from cli_cases import invoked
 
 import accord
 from accord.models.common.arrays import load_model, packed, save_shards
 from accord.models.common.weights import load_tensors, save_tensors
 from accord.pipeline.base.artefact import hash_of_file, read_json, write_json
-from accord.pipeline.cli.main import app
 
 SENTENCE = "Le zyglotron mange une pomme."
 
@@ -44,7 +43,7 @@ def seal(folder: Path) -> None:
 def refused(folder: Path, *expected: str) -> None:
     """The command line tells it in a line, with no figure, and takes little memory for it."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    told = CliRunner().invoke(app, ["score", "-", "--run", str(folder)], input=SENTENCE)
+    told = invoked("score", "-", "--run", str(folder), input=SENTENCE)
     assert told.exit_code in (1, 2), told.output
     assert isinstance(told.exception, SystemExit), told.exception
     assert "perplexity" not in told.stdout
@@ -222,7 +221,7 @@ def test_weights_too_large_to_compute_with_give_no_figure(folder):
         with pytest.raises(FloatingPointError, match="not finite"):
             scorer.score(text)
     for command in (["explain", "Le chat …"], ["generate"], ["generate", "--beam", "2"]):
-        told = CliRunner().invoke(app, [*command, "--run", str(folder)])
+        told = invoked(*command, "--run", str(folder))
         assert told.exit_code in (1, 2) and isinstance(told.exception, SystemExit)
         assert not told.stdout
 

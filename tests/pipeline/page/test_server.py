@@ -13,9 +13,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from typer.testing import CliRunner
+from cli_cases import answered, invoked
 
-from accord.pipeline.cli.main import app
 from accord.pipeline.page import server
 from accord.pipeline.page.server import PageServer
 
@@ -210,8 +209,7 @@ def test_a_saved_page_keeps_the_answers_to_a_teachers_sentences(tiny_run, tmp_pa
     lessons = tmp_path / "lessons.txt"
     lessons.write_text("Le chat dort.\tLe chat dorment.\n\nLes chiens …\n", encoding="utf-8")
     where = ["page", "--run", str(tiny_run.folder), "--save", str(tmp_path / "given")]
-    done = CliRunner().invoke(app, [*where, "--sentences", str(lessons)])
-    assert done.exit_code == 0, done.stderr
+    done = answered(*where, "--sentences", str(lessons))
     page = (tmp_path / "given" / "index.html").read_text(encoding="utf-8")
     kept = json.loads(page.partition('id="kept">')[2].partition("</script>")[0])
     assert [each["state"]["text"] for each in kept["examples"]] == ["Le chat dort.", "Les chiens …"]
@@ -223,10 +221,10 @@ def test_a_saved_page_keeps_the_answers_to_a_teachers_sentences(tiny_run, tmp_pa
 
     for texts, said in (("\n", "found none"), ("a\tb\tc\n", "line 1: expected one or two")):
         lessons.write_text(texts, encoding="utf-8")
-        done = CliRunner().invoke(app, [*where, "--sentences", str(lessons)])
+        done = invoked(*where, "--sentences", str(lessons))
         assert done.exit_code != 0
         assert said in done.stderr
-    done = CliRunner().invoke(app, where)
+    done = invoked(*where)
     assert "expected both --save FOLDER and --sentences FILE" in done.stderr
 
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from cli_cases import invoked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import accord
 from accord import lexicon
@@ -16,7 +16,6 @@ from accord.models.phi import Features
 from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID
-from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import read_held_out
 from accord.pipeline.model.endings import SMALLEST, UnknownClasses
@@ -113,7 +112,7 @@ def test_a_class_has_the_analyses_of_its_words_by_their_mean_share(guesses):
 
 
 def command(*words, text=None):
-    return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
+    return invoked("score", *words, input=text)
 
 
 def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):

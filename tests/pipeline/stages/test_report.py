@@ -6,9 +6,8 @@ from datetime import date
 from importlib.metadata import version
 
 import pytest
-from typer.testing import CliRunner
+from cli_cases import answered
 
-from accord.pipeline.cli.main import app
 from accord.pipeline.model.comparison import find
 from accord.pipeline.study.compare import compare
 
@@ -37,8 +36,7 @@ def test_under_the_table_stands_how_many_times_better_with_the_interval_of_the_c
     assert line.startswith("rnn / ll-rnn, perplexity on test: ")
     assert "95% of 10,000 paired resamples of sentences" in line
     monkeypatch.chdir(tiny_run.folder.parent)
-    done = CliRunner().invoke(app, ["run", "tiny", "--set", "train.epochs=3", "--runs", "."])
-    assert done.exit_code == 0, done.output
+    done = answered("run", "tiny", "--set", "train.epochs=3", "--runs", ".")
     table, printed, report, *_ = re.split(r"(^rnn / .*\n)", done.stdout, flags=re.MULTILINE)
     assert printed == line and table.startswith("| model") and report.startswith("report: ")
 

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cli_cases import answered
 from run_cases import scores_of
-from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.base.artefact import FinishedRun
-from accord.pipeline.cli.main import app
 from accord.pipeline.model import comparison
 from accord.pipeline.model.comparison import compare_models, find, find_all, paired_bootstrap
 from accord.pipeline.study.compare import compare, gather, table
@@ -30,8 +29,7 @@ def ngrams(tmp_path_factory) -> str:
 def test_runs_and_configurations_meet_in_one_table(tiny_run, ngrams, tmp_path):
     folders = ["--runs", str(tmp_path / "runs"), "--to", str(tmp_path / "to")]
     command = ["compare", str(tiny_run.folder), ngrams, "--seeds", "2", *folders]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
+    answered(*command)
     shown = pd.read_csv(tmp_path / "to" / "table.csv")
     assert list(shown["model"]) == ["tiny/rnn", "ll-rnn", "unigram", "ngrams/rnn"]
     assert (shown["protocol"] == "open").all()
