@@ -164,11 +164,12 @@ class AskedModel:
         }
 
     def expect(self, text: str, off: Names = (), context: str = "") -> Answer:
-        """Return entropy, rank and the probabilities of features before each word."""
+        """Return entropy, rank, parts of surprisal and the probabilities of features."""
         if not self.over_words:
             return {}
         reader = self._expectant.by(self._without(off))
-        expected = reader.read_text(_short_enough(text), context or None).expected
+        words = reader.read_text(_short_enough(text), context or None)
+        expected = words.expected
         values: dict[str, dict[str, list[float]]] = {}
         for name, column in zip(reader.values, expected.means.T, strict=True):
             feature, _, value = name.partition("=")
@@ -176,6 +177,7 @@ class AskedModel:
         return {
             "entropy": [finite(nats * BITS) for nats in expected.entropy],
             "rank": expected.rank.tolist(),
+            "parts": (words.parts * BITS).tolist(),
             "values": values,
         }
 
@@ -273,7 +275,7 @@ class AskedModel:
         """Return the reader that follows the features which the page draws."""
         feats = self.scorer.parts.readings.table(["feats"])["feats"].cat.categories
         known = {POS, *feature_names(feats)}
-        return Reader(self.scorer, [name for name in FEATURES if name in known])
+        return Reader(self.scorer, [name for name in FEATURES if name in known], split=True)
 
     @cached_property
     def _explainer(self) -> Explainer:

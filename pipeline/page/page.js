@@ -91,7 +91,9 @@ async function drawExpected(rows, about, signal, isNow) {
     return;
   }
   await Promise.all(rows.map(async (row) => addExpectations(row, row.expected ?? await ask(expectQuestion(row), signal))));
-  if (isNow()) drawCharts(byId("charts"), rows, state.at);
+  if (!isNow()) return;
+  drawCharts(byId("charts"), rows, state.at);
+  drawParts(rows[0], state.at);
 }
 
 async function drawErrors(row, signal, isNow) {

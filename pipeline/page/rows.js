@@ -94,7 +94,30 @@ function addExpectations(row, expected) {
     const small = button.querySelector("small");
     small.querySelector("i")?.remove();
     small.append(make("i", {}, `${small.textContent ? " · " : ""}H ${number(expected.entropy[place], 1)}`));
+    button.querySelector(".parts")?.remove();
+    if (button.querySelector(".form").textContent !== GAP_MARK) button.append(partsBar(expected.parts[place]));
   });
+}
+
+// Stack the parts of a surprisal: part of speech, inflection, lemma, form. Ambiguity is negative.
+function partsBar(parts) {
+  const shown = parts.slice(0, 4).map((bits) => Math.max(bits, 0)), whole = shown.reduce((sum, bits) => sum + bits, 0);
+  return make("span", { className: "parts", "aria-hidden": "true", style: { "--whole": `${Math.min(100, whole * 5)}%` } },
+    ...shown.map((bits, part) => make("i", { className: `s${part}`, style: { "--long": `${100 * bits / (whole || 1)}%` } })));
+}
+
+// Say whether the chosen word, or the most surprising one, surprises by its grammar or as a word.
+function drawParts({ answer, expected }, at) {
+  const { words, gap } = answer, last = words.length - 1;
+  const most = words.reduce((best, word, place) => /\p{L}/u.test(word.form) && word.bits > (words[best]?.bits ?? 0) ? place : best, -1);
+  const place = at === null ? most : Math.min(at, last), parts = expected?.parts?.[place];
+  if (!parts || (gap && place === last)) return byId("parts").replaceChildren();
+  const [pos, inflection, lemma, form] = parts, grammar = pos + inflection, lexical = lemma + form;
+  const values = { word: inItalics(words[place].form || END_MARK), bits: number(words[place].bits, 1) };
+  const verdict = grammar > lexical ? sayWith("by grammar", { ...values, part: number(grammar, 1) })
+    : sayWith("as a word", { ...values, part: number(lexical, 1) });
+  const key = ["pos", "inflection", "lemma", "form"].map((name, part) => make("li", {}, make("i", { className: `s${part}` }), say(`part ${name}`)));
+  byId("parts").replaceChildren(make("p", {}, ...verdict), make("ul", { className: "key" }, ...key));
 }
 
 // Describe a word for its tooltip.
@@ -104,6 +127,10 @@ function wordTip(row, place) {
   const parts = isGap ? [say("gap tip")] : [say(word.form ? "word tip" : "end tip", { bits: number(word.bits, 2), chances: power(word.bits ?? Infinity) })];
   if (expected?.rank && !isGap) parts.push(say("rank tip", { rank: written(expected.rank[place]) }));
   if (expected?.entropy) parts.push(say("entropy tip", { entropy: number(expected.entropy[place], 1) }));
+  if (expected?.parts && !isGap) {
+    const [pos, inflection, lemma, form] = expected.parts[place].map((bits) => number(bits, 1));
+    parts.push(say("parts tip", { pos, inflection, lemma, form }));
+  }
   if (word.spelled) parts.push(say("spelled tip"));
   return parts.join(" ");
 }

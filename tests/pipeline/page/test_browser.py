@@ -182,3 +182,12 @@ def test_a_page_to_give_away_has_every_view_without_a_server(page, french, tmp_p
     assert alone.one("#text").get_attribute("readonly")
     assert alone.one("#status").get_attribute("class") != "error"
     alone.check_its_logs()
+
+
+def test_a_bar_and_a_verdict_show_the_parts_of_the_surprisal(page):
+    page.open("#lang=en&text=Les chats du voisin dort.&at=4")
+    page.until(lambda: "dort surprises" in page.text("#parts"))
+    part, bits = re.search(r"([\d.]+) of ([\d.]+) bits are its", page.text("#parts")).groups()
+    assert 0 < float(part) < float(bits) == float(page.bits()[4])
+    assert len(page.all("#rows .word .parts")) == 7
+    assert len(page.all("#parts .key li")) == 4
