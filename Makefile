@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: install run test test-quick test-long types docs
+.PHONY: install run test test-quick test-long types docs notebooks
 
 install: $(VENV)/installed
 
@@ -36,6 +36,11 @@ test-long: $(VENV)/installed
 docs: $(VENV)/installed
 	$(VENV)/bin/python .ci/install.py docs
 	$(VENV)/bin/mkdocs build --strict
+
+# The notebooks in a browser; Jupyter, whose files constraints.txt does not name, is installed first.
+notebooks: $(VENV)/installed
+	$(VENV)/bin/pip install --quiet 'jupyterlab>=4.2'
+	$(VENV)/bin/jupyter lab notebooks
 
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt .ci/install.py
 	$(PYTHON) -m venv $(VENV)
