@@ -23,15 +23,6 @@ def test_every_public_name_is_there_and_others_are_refused():
         _ = accord.scores
 
 
-@pytest.mark.slow
-def test_the_functions_answer_as_the_bundled_model_does():
-    model = accord.load()
-    assert accord.score("Bonjour.") == model.score("Bonjour.")
-    assert accord.score("Bonjour.", model) == model.score("Bonjour.")
-    assert accord.explain("la petite", "fille").equals(model.explain("la petite", "fille"))
-    assert accord.generate("les", 2, seed=3) == model.generate("les", 2, seed=3)
-
-
 def test_importing_accord_loads_neither_torch_nor_pandas():
     program = "import sys, accord; print(sorted({'torch', 'pandas', 'numpy'} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)

@@ -12,8 +12,7 @@ from training_cases import RECIPE, WORDS, features, model, sentences
 from accord.models import regularisers
 from accord.models.background import NGramBackground, kneser_ney
 from accord.models.mixture import likeliest_weights
-from accord.models.model import Seen
-from accord.models.recipe import Recipe, Teachers
+from accord.models.recipe import Teachers
 from accord.models.regularisers import (
     LEAST_WEIGHT,
     Distillation,
@@ -157,18 +156,3 @@ def test_it_is_zero_between_equals_and_least_there():
     whole = (log_p.exp() * (log_p - others)).sum(dim=1).mean()
     assert divergence(others, likeliest(log_p.exp(), 20)).item() == pytest.approx(whole.item())
     assert divergence(others, likeliest(log_p.exp(), 3)) < whole
-
-
-def test_the_loss_goes_from_the_text_to_the_teachers():
-    _, _, layer = unigram_layer()
-    h, words = random_states(6), torch.arange(6)
-    taught = likeliest(torch.randn(6, 10).softmax(dim=1).double(), 4)
-    loss, classes = layer.loss(h, words), layer.score_signatures(h, None)
-    seen = Seen(*[None] * 4, states=h, output=layer, classes=classes, nats=loss, state=())
-    nll, half, far = (
-        Distillation(Recipe(teachers=Teachers(weight=weight)), list, True)(loss, seen, *taught)
-        for weight in (0.0, 0.5, 1.0)
-    )
-    assert torch.allclose(nll, loss)
-    assert torch.allclose(far, divergence(layer.score_signatures(h).log_p, taught))
-    assert torch.allclose(half, (nll + far) / 2)

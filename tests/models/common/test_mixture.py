@@ -94,11 +94,3 @@ def test_words_of_each_kind_have_weights_of_their_own():
     assert found[0] == pytest.approx(likeliest_weights(LOG_P[:, :2], **options))
     assert found[1] == pytest.approx(np.array([0.5, 0.5]))
     assert found[2] == pytest.approx(likeliest_weights(LOG_P[:, 2:], **options))
-
-
-def test_a_word_that_counts_twice_is_there_twice():
-    times = np.array([2.0, 1, 0, 1, 3])
-    written_out = np.repeat(LOG_P, times.astype(int), axis=1)
-    options = {"rounds": 40, "enough": -np.inf}
-    found = likeliest_weights(LOG_P, times=times, **options)
-    assert found == pytest.approx(likeliest_weights(written_out, **options))

@@ -8,7 +8,7 @@ from typing import Annotated
 import pytest
 from plug_in_cases import install
 
-from accord.models.common.registry import LISTING, OWN, Registry, Setting, listing
+from accord.models.common.registry import LISTING, OWN, Registry, Setting, listing, trust_files
 from accord.models.common.schema import Range
 from accord.models.parts import ENCODERS, OPTIMISERS
 from accord.models.recipe import Recipe
@@ -72,6 +72,8 @@ def test_a_part_from_outside_describes_itself(tmp_path, monkeypatch):
 
 
 def no_type(given, *, volume=0.5): ...
+
+
 def unknown_type(given, *, volume: "Loudness" = 3): ...  # noqa: F821
 
 
@@ -130,3 +132,42 @@ def test_a_plug_in_that_fails_is_named_and_the_others_are_there(tmp_path, monkey
     assert Recipe().encoder == "lstm"
     with pytest.raises(ValueError, match="encoder: encoder 'silent' of loud-words cannot be"):
         Recipe(encoder="silent")
+
+
+MINE = '''
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from accord.models.encoder import Encoder
+
+
+@dataclass
+class Sizes:
+    outputs: int
+
+
+class Mine(Encoder):
+    """h_t = W·ψ_t, cut off at a bound."""
+
+    def __init__(self, inputs, hidden, outputs, layers, dropout=0.0, *, bound: float = 1.0):
+        super().__init__()
+        self.linear, self.bound = nn.Linear(inputs, Sizes(outputs).outputs), bound
+
+    def forward(self, inputs, state):
+        return self.linear(inputs).clamp(-self.bound, self.bound), state
+
+    def initial_state(self, batch):
+        return ()
+'''
+
+
+def test_an_encoder_of_a_file_with_a_dataclass_is_made_with_its_settings(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    choice = {"kind": f"{tmp_path / 'mine.py'}:Mine", "bound": 0.25}
+    trust_files(choice)
+    encoder = ENCODERS.make(choice, inputs=3, hidden=4, outputs=5, layers=1)
+    assert encoder.bound == 0.25 and encoder.linear.out_features == 5

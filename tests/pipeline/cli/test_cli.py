@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 from json import loads
+from pathlib import Path
 
 import pandas as pd
 import pytest
-from cli_cases import invoked, started
+from cli_cases import answered, invoked, started
 from full_disk import full_disk
 from plug_in_cases import install
 
@@ -277,3 +278,14 @@ def test_log_p_is_in_nats_or_bits(tiny_run, unit):
     assert sum(word["log_p"] for word in line["words"]) == pytest.approx(expected)
     assert total["log_p"] == pytest.approx(expected) and line["unit"] == total["unit"] == unit
     assert f" {unit}," in score(SENTENCE, "--unit", unit, "--run", tiny_run.folder).stdout
+
+
+def test_guessers_are_measured_side_by_side_on_the_same_words():
+    treebank = str(Path(__file__).parents[2] / "data" / "accords.conllu")
+    coverage = ["lexicon", "coverage", treebank, "--lexicon", "tiny", "--guesser"]
+    said = answered(*coverage, "guesser")
+    assert "most frequent gaps: " in said.stdout
+    assert "| held-out lemmas " in said.stdout and "| unknown words of the treebank " in said.stdout
+    said = invoked(*coverage, "guesser,oracle")
+    assert said.exit_code == 2
+    assert "--guesser: expected some of guesser" in said.stderr and "got 'oracle'" in said.stderr

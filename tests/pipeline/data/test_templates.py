@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import accord
 from accord import lexicon
 from accord.corpora import sources
 from accord.corpora.text import words as words_of
@@ -290,18 +289,3 @@ def test_what_is_read_or_predicted_is_some_of_the_templates(key, number):
     for wrong in ("number", "vectors"):
         with pytest.raises(ValueError, match=rf"featurise\.{key}: no '{wrong}' among"):
             sides(FeaturiseParams(templates=("form",), **{key: (wrong,)}), FEATURES)
-
-
-def test_a_table_of_ones_own_may_have_features_of_its_own(tmp_path):
-    table = tmp_path / "own.tsv"
-    table.write_text("form\tlemma\tupos\tfeats\nchat\tchat\tNOUN\tRegister=Std|Sem=Anl\n")
-    settings = {
-        "analyse.lexicon": [str(table), "tiny"],
-        "featurise.templates": ["form", "registerxsem"],
-    }
-    made = accord.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")
-    names = made.artefacts["ll-rnn", "featurise"].folder / "names.json"
-    assert "Register=Std×Sem=Anl" in names.read_text(encoding="utf-8")
-    settings["featurise.templates"] = ["form", "registre"]
-    with pytest.raises(ValueError, match="unknown template 'registre'; the nearest is 'register'"):
-        accord.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")

@@ -70,15 +70,6 @@ def test_no_word_alone_could_move_to_a_better_class(seed):
             assert mutual_information(sentences, moved) <= best + 1e-9
 
 
-def test_every_word_its_own_class_says_all_there_is_to_say():
-    sentences = text()
-    own = exchange_clusters(sentences, UNSEEN + 1, UNSEEN)
-    assert sorted(own[:UNSEEN]) == list(range(UNSEEN))
-    most = mutual_information(sentences, np.arange(UNSEEN + 1))
-    assert mutual_information(sentences, own) == pytest.approx(most)
-    assert 0 < mutual_information(sentences, exchange_clusters(sentences, UNSEEN + 1, 3)) < most
-
-
 COUNTS = np.array([300, 200, 120, 60, 40, 20, 10, 5, 3, 2, 1, 1, 1, 0, 0])  # of words 0 to 14
 
 

@@ -98,19 +98,6 @@ NO_PAIRS = "expected pairs of sentences, found none"
             ],
         ),
         ("bad.txt", "True\tbon\nFalse\tbon\nTrue\tcœur\nFalse\tcoeur\n", [NO_PAIRS]),
-        (
-            "bad.csv",
-            "right,wrong\n" + "bon,bons\n" * 1000,
-            [
-                "bad.csv: expected the columns good or sentence_good and bad or sentence_bad; "
-                "found right, wrong. `accord agree --good COLUMN --bad COLUMN` names the two"
-            ],
-        ),
-        (
-            "bad.jsonl",
-            '"bon"\n%s\n{"sentence_good": "\\ud800", "sentence_bad": "a"}\n' % ("[" * 100_000),
-            ["line 1: expected an", "line 2: expected a JSON", "line 3: expected a JSON"],
-        ),
         ("bad.txt", "", [NO_PAIRS]),
     ],
 )

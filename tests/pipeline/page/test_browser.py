@@ -37,25 +37,6 @@ def test_the_verdict_names_the_times_and_the_main_reason(page):
     assert not page.one("#sum").get_attribute("open")  # the sum is folded
 
 
-def test_a_feature_off_changes_the_verdict_and_strikes_its_crossed_terms(page):
-    page.open(f"#lang=en&{BOTH}")
-    before = page.bits()
-    page.one("#off input[value=Gender]").click()
-    page.until(lambda: "without gender: verte is" in page.text("#verdict"))
-    times = [float(each) for each, _ in VERDICT["en"].findall(page.text("#verdict"))]
-    assert len(times) == 2
-    assert times[0] > 2 * times[1]  # gender made the difference
-    assert page.bits(0) == before
-    assert page.bits(2) != before
-    page.until(lambda: len(page.all("#cards .card")) == 4)
-    page.unfold("#sum")
-    struck = [row.text for row in page.all("#cards .card:nth-child(3) tr.off th")]
-    assert any(each.startswith("feminine") for each in struck)
-    assert any("adjective × feminine" in each for each in struck)
-    assert {cell.text for cell in page.all("tr.off td.number:not(.times)")} == {"0.00"}
-    assert not page.all("#cards .card:nth-child(1) tr.off")
-
-
 def test_a_clicked_word_is_explained_and_the_terms_sum_to_log_p_in_bits(page):
     page.open(f"#lang=en&text={PAIR}")
     page.click_word(6)

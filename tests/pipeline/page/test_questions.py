@@ -2,9 +2,6 @@
 
 import json
 import math
-import shutil
-import subprocess
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ from accord.pipeline.page.answers import Models
 
 TEXT = "Les chiens du voisin dorment."
 ASK = {"model": "ll-rnn", "text": TEXT}
-TERMS = files("accord.pipeline.page") / "terms.js"
 
 
 @pytest.fixture(scope="module")
@@ -71,41 +67,6 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
         models.answer({"ask": "place", **ASK, "at": 4, "others": ["l’arbre"]})
     end = models.answer({"ask": "place", **ASK, "at": 6})
     assert end["asked"][0]["word"] == END
-
-
-REASON = """
-const given = { help: {}, reasons: { Gender: "gender", form: "form" } }, state = {}, kept = null;
-const say = (key) => key, chosen = (each) => each, labelOf = say, helpOf = say, familyLabel = say;
-const CROSS = /×(?=[A-Za-z]+=)/, familyOf = (feature) => feature.split("=")[0];
-%s
-const one = %s, other = %s;
-console.log(JSON.stringify([mainReason(reasonsFor(one, other)), [...reasonsFor(one, other)]]));
-"""
-
-
-def test_the_main_reason_is_the_family_in_which_two_words_differ():
-    """Crossed terms speak for the part that only one of the words has."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
-
-    def choice(word: str, gender: str, bits: float) -> dict:
-        crossed = {"feature": f"pos=ADJ×Gender={gender}", "families": ["Gender", "pos"]}
-        plain = {"feature": f"Gender={gender}", "families": ["Gender"]}
-        same = {"feature": "pos=ADJ", "families": ["pos"], "bits": 5.0}
-        own = {"feature": f"form={word}", "families": ["form"], "bits": bits / 8}
-        terms = [{**crossed, "bits": bits}, {**plain, "bits": bits}, same, own]
-        return {"word": word, "background": -9, "terms": terms, "log2_z": 3, "spelling": 0}
-
-    scripts = "".join(
-        (TERMS.parent / name).read_text("utf-8") for name in ("terms.js", "verdict.js")
-    )
-    pair = json.dumps(choice("verte", "Fem", 2.0)), json.dumps(choice("vert", "Masc", -1.0))
-    done = subprocess.run([node, "-e", REASON % (scripts, *pair)], capture_output=True, check=True)
-    main, sums = json.loads(done.stdout)
-    assert main == {"key": "mainly", "reason": "gender"}
-    assert dict(sums)["Gender"] == pytest.approx(6)
-    assert dict(sums)["pos"] == pytest.approx(0)
 
 
 @pytest.mark.slow
