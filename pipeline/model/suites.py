@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,11 +192,8 @@ def suite_files(suite: str) -> list[Path]:
             raise AccordError(f"{suite} is no suite: expected a name that ends in {endings}")
         return [Path(suite)]
     folder = _folder(suite)
-    files = sorted(
-        path
-        for path in folder.glob("*")
-        if path.suffix in KINDS and path.name != TABLE and path.stem.lower() not in NO_PAIRS
-    )
+    texts = (path for path in folder.glob("*") if path.suffix in KINDS and path.name != TABLE)
+    files = sorted(path for path in texts if path.stem.lower() not in NO_PAIRS)
     if not files:
         raise NotFoundError(f"{folder} is no suite: expected files that end in {endings}")
     return files
@@ -251,10 +249,8 @@ def _read(
     pairs, faults = [], []
     for line in lines:
         pair = Pair(line.construction, words.get(line.good, ""), words.get(line.bad, ""))
-        fault = line.fault
-        if not fault and not (pair.good and pair.bad):
-            fault = f"expected words, got {line.good!r} and {line.bad!r}"
-        if fault:
+        if line.fault or not (pair.good and pair.bad):
+            fault = line.fault or f"expected words, got {line.good!r} and {line.bad!r}"
             faults.append(f"{line.where}: {fault}")
         pairs.append(lowercased(pair) if lowercase else pair)
     if faults:
@@ -304,12 +300,13 @@ def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
 
     A pair cannot be judged if a word is unknown, or if this vocabulary reads both sentences alike.
     """
-    known = [
-        pair.good != pair.bad
-        and (vocabulary.is_open or vocabulary.knows(words_of(f"{pair.good} {pair.bad}")))
-        for pair in pairs
-    ]
-    judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
+
+    def is_judged(pair: Pair) -> bool:
+        words = words_of(f"{pair.good} {pair.bad}")
+        return pair.good != pair.bad and (vocabulary.is_open or vocabulary.knows(words))
+
+    known = [is_judged(pair) for pair in pairs]
+    judged = compress(pairs, known)
     texts = list(dict.fromkeys(text for pair in judged for text in (pair.good, pair.bad)))
     words = [words_of(text) for text in texts]
     row = {text: number for number, text in enumerate(texts)}
@@ -340,9 +337,8 @@ def is_made_of(suite: Suite, pairs: Sequence[Pair]) -> bool:
     sentences = np.split(suite.forms[suite.form], np.cumsum(suite.lengths)[:-1])
     texts = [text_of(words[:-1]) for words in sentences]
     names = suite.constructions[suite.construction]
-    rows = zip(names, suite.good, suite.bad, suite.known, strict=True)
+    rows = zip(pairs, names, suite.good, suite.bad, suite.known, strict=True)
     return len(pairs) == len(names) and all(
-        pair.construction == name
-        and (not known or [pair.good, pair.bad] == [texts[good], texts[bad]])
-        for pair, (name, good, bad, known) in zip(pairs, rows, strict=True)
+        pair.construction == name and (not known or pair[1:] == (texts[good], texts[bad]))
+        for pair, name, good, bad, known in rows
     )

@@ -553,54 +553,37 @@ class Readings:
 
         `forms` and `columns` are those of `KnownWords.with_words`.
         """
-        rows = [reading[1:] for of_word in readings.values() for reading in of_word]
-        sizes = np.array([len(of_word) for of_word in readings.values()])
-        ids = np.array([*readings])
-        other = copy(self)
-        values = {name: self.distinct[name] for name in (*TEXTS, "weight")}
-        first = min(map(len, values.values()))
-        added = dict(
-            zip(("upos", "feats", "weight", "source"), zip(*rows, strict=True), strict=True)
-        )
-        other.distinct = {
-            **{
-                name: np.concatenate([column[:first], added[name]])
-                for name, column in values.items()
-            },
-            "lengths": np.concatenate([self.sizes, sizes]),
-            "reading": np.concatenate([self.distinct["reading"], first + np.arange(len(rows))]),
-        }
-        other.sizes = other.distinct["lengths"]
+        rows = [reading for of_word in readings.values() for reading in of_word]
+        ids, sizes = np.array([*readings]), np.array([*map(len, readings.values())])
+        other, fields = copy(self), (*TEXTS, "weight")
+        first = min(len(self.distinct[name]) for name in fields)
+        other.distinct = {}
+        for name in fields:
+            values = [getattr(row, name) for row in rows]
+            other.distinct[name] = np.concatenate([self.distinct[name][:first], values])
+        added = first + np.arange(len(rows))
+        other.distinct["reading"] = np.concatenate([self.distinct["reading"], added])
+        other.sizes = other.distinct["lengths"] = np.concatenate([self.sizes, sizes])
         other.starts = np.cumsum(other.sizes) - other.sizes
         of_word = np.concatenate([self.words.column("readings"), np.zeros(len(forms), np.int64)])
         of_word[ids] = len(self.sizes) + np.arange(len(ids))
         other.words = self.words.with_words(forms, readings=of_word, **columns)
         places = other.words.place
         kept = np.repeat(places[self.words.number], self.sizes[self.words.columns["readings"]])
-        lemmas = [reading.lemma for of_word in readings.values() for reading in of_word]
-        of_lemmas = np.repeat(places[ids], sizes)
-        arrays = self.lemmas.replaced(kept, other.words.forms, of_lemmas, lemmas)
-        other.lemmas = Lemmas(
-            self.path, other.words.forms, other.sizes[other.words.columns["readings"]], *arrays
-        )
+        coded, lemmas = other.words.forms, [row.lemma for row in rows]
+        arrays = self.lemmas.replaced(kept, coded, np.repeat(places[ids], sizes), lemmas)
+        of_forms = other.sizes[other.words.columns["readings"]]
+        other.lemmas = Lemmas(self.path, coded, of_forms, *arrays)
         return other
 
 
 class Lemmas:
     """The lemmas of the sorted forms, a row for each reading."""
 
-    def __init__(
-        self,
-        path: Path,
-        forms: FrontCoded,
-        sizes: np.ndarray,
-        shared: np.ndarray,
-        length: np.ndarray,
-        letters: np.ndarray,
-    ):
-        """Take forms with their numbers of readings, and the arrays of the lemmas."""
+    def __init__(self, path: Path, forms: FrontCoded, sizes: np.ndarray, *arrays: np.ndarray):
+        """Take forms with their numbers of readings, and the arrays LEMMAS."""
         self.forms, self.first = forms, np.concatenate([[0], np.cumsum(sizes)])
-        self.shared, self.length = shared, length
+        self.shared, self.length, letters = arrays
         self.ends, self.letters = np.cumsum(self.length, dtype=np.int64), letters.tobytes()
         self._by_key: dict[bytes, dict[bytes, list[int]]] = {}
         is_whole = len(self.ends) == len(self.shared) == self.first[-1]
