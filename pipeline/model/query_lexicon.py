@@ -49,8 +49,8 @@ def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path
             f"lexicon: expected a log-linear model with the background {' or '.join(MASSES)}, "
             f"got the output {parts.recipe.output_kind} with the background {kind}"
         )
-    own = lexicon.load([str(table)], lowercase=parts.lookup.lowercase, folder=folder_of)
-    forms, analyses = sorted(own), own.lookup(sorted(own))
+    table_lexicon = lexicon.load([str(table)], lowercase=parts.lookup.lowercase, folder=folder_of)
+    forms, analyses = sorted(table_lexicon), table_lexicon.lookup(sorted(table_lexicon))
     known, first = parts.vocabulary.known, len(parts.words)
     new = [form for form in forms if form not in known]
     of_new = dict(zip(new, range(first, first + len(new)), strict=True))
@@ -78,7 +78,9 @@ def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path
     for word, lemma, upos, feats, weight in zip(
         *(analyses[name] for name in ("word", "lemma", "upos", "feats", "weight")), strict=True
     ):
-        readings[int(ids[word])].append(Reading(lemma, upos, feats, float(weight), own.name))
+        readings[int(ids[word])].append(
+            Reading(lemma, upos, feats, float(weight), table_lexicon.name)
+        )
     columns = {"mass": mass, "signature": sides[0].signature}
     if sides[1]:
         columns["read"] = sides[1].signature
@@ -136,13 +138,13 @@ def _with_rows(
     rows: list[dict[int, float]] = []
     for word, base in enumerate(bases.tolist()):
         added = of_words.get(word, filled[:0])
-        given = {key.partition("=")[0] for key in added["feature"]}
+        families = {key.partition("=")[0] for key in added["feature"]}
         row = {}
         for feature, value in named.row(base).items():
             name = named.names[feature]
             if name == GUESSED and source in number:
                 row[number[source]] = value
-            elif not _is_analysed(name) and name.partition("=")[0] not in given:
+            elif not _is_analysed(name) and name.partition("=")[0] not in families:
                 row[feature] = value
         rows.append(row | dict(zip(added["feature"].map(number), added["value"], strict=True)))
     changed = Features.from_rows(
