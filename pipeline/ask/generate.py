@@ -56,41 +56,13 @@ PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word
 AsRead = Callable[[Iterable[str]], Sequence[str]]  # words as the model reads them
 
 
-@dataclass(frozen=True)
-class WordTest:
+class WordTest(NamedTuple):
     """A test of one word: it is listed, and one of its analyses has all features."""
 
     text: str  # as typed
-    upos: str | None = None
-    feats: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-
-    def allowed(self, vocabulary: Vocabulary, analyses: "pd.DataFrame") -> np.ndarray:
-        """Return which known words pass."""
-        allowed = np.ones(len(vocabulary.forms), bool)
-        if self.upos or self.feats:
-            feats = analyses["feats"].cat  # each combination is tested once, not each analysis
-            has = np.array([self.feats.issubset(pairs.split("|")) for pairs in feats.categories])
-            passes = has[feats.codes]
-            if self.upos:
-                passes &= (analyses["upos"] == self.upos).to_numpy()
-            allowed[:] = False
-            allowed[analyses["word"].to_numpy()[passes]] = True
-        if self.words:
-            unknown = ", ".join(map(repr, sorted(self.words - vocabulary.known.keys())))
-            if unknown:
-                fault = f"expected known words, the model does not know {unknown:.200}"
-                raise AccordError(f"'{self.text:.100}': {fault}")
-            listed = [vocabulary.known[word] for word in self.words]
-            allowed &= np.isin(np.arange(len(allowed)), listed)
-        if not allowed.any():
-            fault, values = "no known word passes", "|".join(analyses["feats"].cat.categories)
-            known = {*values.split("|")}
-            if lacking := sorted(self.feats - known):
-                close = nearest(lacking[0][:100], sorted(known - {""}))
-                fault = f"no known word has '{lacking[0]:.100}'{close}"
-            raise AccordError(f"'{self.text:.100}': {fault}")
-        return allowed
+    upos: str | None
+    feats: set[str]
+    words: set[str]
 
 
 def parse(constraints: Sequence[str], as_read: AsRead) -> list[tuple[int, WordTest]]:
@@ -118,7 +90,7 @@ def parse(constraints: Sequence[str], as_read: AsRead) -> list[tuple[int, WordTe
             raise AccordError(
                 f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
             )
-        parsed.append((number, WordTest(text, upos, frozenset(feats), frozenset(as_read(words)))))
+        parsed.append((number, WordTest(text, upos, feats, {*as_read(words)})))
     return parsed
 
 
@@ -135,107 +107,88 @@ class Constrained(NamedTuple):
     strings: dict[int, Matching]
 
 
-def positional_automaton(
-    constraints: Sequence[str],
-    start: int,
-    vocabulary: Vocabulary,
-    analyses: "pd.DataFrame | None",
-    as_read: AsRead,
-    spelling: Spelling | None = None,
-) -> Constrained:
-    """Return the automaton of constraints by position after `start` words that may be any.
+class Automata:
+    """Makes the automata of constraints on the words of a model.
 
-    It is that of a pattern `1 2 … rest*`, so no sentence ends before its last constrained position.
-    `analyses` are needed where there are constraints.
+    The `analyses` of all words are needed where there are constraints. Unknown words may come only
+    if there is a `spelling` of them.
     """
-    parsed = parse(constraints, as_read)
-    tests = [(place, test.allowed(vocabulary, analyses)) for place, test in parsed]
-    last = max((place for place, _ in tests), default=0)
-    written = _Written(vocabulary, as_read, spelling)
-    masks = []
-    for position in range(1, last + 2):
-        here = [mask for place, mask in tests if place in (EVERY, position)]
-        mask = np.logical_and.reduce([written.allowed(ANY), *here])
-        mask[END_ID] = False
-        if not mask.any():
-            raise AccordError(
-                f"constraints: expected words that all allow, word {position} has none"
-            )
-        masks.append(mask)
-    expression = Expression(" ".join([*map(str, range(1, last + 1)), "rest*"]))
-    return _automaton(expression, masks, start, written)
 
-
-def pattern_automaton(
-    pattern: str,
-    start: int,
-    vocabulary: Vocabulary,
-    analyses: "pd.DataFrame",
-    as_read: AsRead,
-    spelling: Spelling | None = None,
-) -> Constrained:
-    """Return the automaton of a pattern after `start` words that may be any.
-
-    Unknown words may come only if there is a `spelling` of them.
-    """
-    expression = Expression(pattern)
-    written = _Written(vocabulary, as_read, spelling)
-    masks = [
-        _word_test(test, as_read).allowed(vocabulary, analyses) & written.allowed(test)
-        for test in expression.tests
-    ]
-    return _automaton(expression, masks, start, written)
-
-
-def _automaton(
-    expression: Expression, masks: Sequence[np.ndarray], start: int, written: "_Written"
-) -> Constrained:
-    """Return the automaton of an expression whose tests pass these words. No sentence is empty."""
-    is_end = np.arange(len(written.forms)) == END_ID
-    group, first = groups_of([is_end, *(mask & ~is_end for mask in masks)])
-    if written.strings:  # matching strings have another mass in each class
-        group[written.unknown] = len(first) + np.arange(len(written.unknown))
-        first = np.concatenate([first, written.unknown])
-    end = int(group[END_ID])
-    passed = np.array([mask[first] for mask in masks], bool).reshape(-1, len(first))
-    passed[:, end] = False
-    follow = expression.automaton(passed, end)
-    if not start:
-        follow[0, end] = FORBIDDEN
-        if (follow[0] == FORBIDDEN).all():
-            raise AccordError(f"'{expression.text:.100}': expected a pattern that a word matches")
-    weight, strings = written.weights(expression, follow, group)
-    free = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
-    follow = np.concatenate([free, np.where(follow >= 0, follow + start, follow)])
-    weight = np.concatenate([np.zeros(free.shape), weight])
-    return Constrained(
-        WordAutomaton(group, follow, weight),
-        {state + start: matching for state, matching in strings.items()},
-    )
-
-
-def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Group the words that all masks treat alike: the group of each word, and its first word."""
-    group = np.zeros(len(masks[0]), np.int64)
-    for mask in reversed(masks):  # one after the other, as the bits of a number hold only so many
-        _, first, group = np.unique(2 * group + mask, return_index=True, return_inverse=True)
-    return group, first
-
-
-class _Written:
-    """How words have to be written by each test: `/an.*eur/`, known ones and spelled ones alike."""
-
-    def __init__(self, vocabulary: Vocabulary, as_read: AsRead, spelling: Spelling | None):
-        self.forms, self.as_read, self.spelling = vocabulary.forms, as_read, spelling
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        analyses: "pd.DataFrame | None",
+        as_read: AsRead,
+        spelling: Spelling | None = None,
+    ):
+        self.known, self.forms, self.analyses = vocabulary.known, vocabulary.forms, analyses
+        self.as_read, self.spelling = as_read, spelling
         self.unknown = UNKNOWN_ID + np.arange(len(vocabulary.unknown))
         self.strings: dict[str, Matching] = {}  # by expression
 
-    def allowed(self, test: str) -> np.ndarray:
-        """Return which words may be written so; unknown ones only if they can be spelled."""
+    def by_position(self, constraints: Sequence[str], start: int) -> Constrained:
+        """Return the automaton of constraints by position after `start` words that may be any.
+
+        It is that of a pattern `1 2 … rest*`, so no sentence ends before its last constrained
+        position.
+        """
+        parsed = parse(constraints, self.as_read)
+        tests = [(place, self._passing(test)) for place, test in parsed]
+        last = max((place for place, _ in tests), default=0)
+        masks = []
+        for position in range(1, last + 2):
+            here = [mask for place, mask in tests if place in (EVERY, position)]
+            mask = np.logical_and.reduce([self._written(ANY), *here])
+            mask[END_ID] = False
+            if not mask.any():
+                raise AccordError(
+                    f"constraints: expected words that all allow, word {position} has none"
+                )
+            masks.append(mask)
+        expression = Expression(" ".join([*map(str, range(1, last + 1)), "rest*"]))
+        return self._automaton(expression, masks, start)
+
+    def of_pattern(self, pattern: str, start: int) -> Constrained:
+        """Return the automaton of a pattern after `start` words that may be any."""
+        expression = Expression(pattern)
+        masks = [
+            self._passing(_word_test(test, self.as_read)) & self._written(test)
+            for test in expression.tests
+        ]
+        return self._automaton(expression, masks, start)
+
+    def _passing(self, test: WordTest) -> np.ndarray:
+        """Return which known words pass a test."""
+        allowed = np.ones(len(self.forms), bool)
+        if test.upos or test.feats:
+            feats = self.analyses["feats"].cat  # each combination is tested once
+            has = np.array([test.feats.issubset(pairs.split("|")) for pairs in feats.categories])
+            passes = has[feats.codes]
+            if test.upos:
+                passes &= (self.analyses["upos"] == test.upos).to_numpy()
+            allowed[:] = False
+            allowed[self.analyses["word"].to_numpy()[passes]] = True
+        if unknown := sorted(test.words - self.known.keys()):
+            names = ", ".join(map(repr, unknown))
+            fault = f"expected known words, the model does not know {names:.200}"
+            raise AccordError(f"'{test.text:.100}': {fault}")
+        if test.words:
+            listed = [self.known[word] for word in test.words]
+            allowed &= np.isin(np.arange(len(allowed)), listed)
+        if not allowed.any():
+            fault = "no known word passes"
+            values = {*"|".join(self.analyses["feats"].cat.categories).split("|")}
+            if lacking := sorted(test.feats - values):
+                close = nearest(lacking[0][:100], sorted(values - {""}))
+                fault = f"no known word has '{lacking[0]:.100}'{close}"
+            raise AccordError(f"'{test.text:.100}': {fault}")
+        return allowed
+
+    def _written(self, test: str) -> np.ndarray:
+        """Return which words a test such as `/an.*eur/` allows, as they are written."""
         expression = self._expression(test)
-        if expression is None:
-            allowed = np.ones(len(self.forms), bool)
-        else:
+        allowed = np.ones(len(self.forms), bool)
+        if expression is not None:
             is_word = np.array([not is_special(form) for form in self.forms])
             allowed = is_word & matches(expression, self.forms)
         allowed[self.unknown] = self.spelling is not None
@@ -245,7 +198,38 @@ class _Written:
             allowed[self.unknown] = np.isfinite(self.strings[expression].log_mass)
         return allowed
 
-    def weights(
+    def _automaton(
+        self, expression: Expression, masks: Sequence[np.ndarray], start: int
+    ) -> Constrained:
+        """Return the automaton of an expression whose tests pass these words.
+
+        No sentence is empty.
+        """
+        is_end = np.arange(len(self.forms)) == END_ID
+        # Words that all masks treat alike are a group: its number for each word, its first word.
+        group = np.zeros(len(self.forms), np.int64)
+        for mask in reversed([is_end, *(mask & ~is_end for mask in masks)]):  # too many for bits
+            _, first, group = np.unique(2 * group + mask, return_index=True, return_inverse=True)
+        if self.strings:  # matching strings have another mass in each class
+            group[self.unknown] = len(first) + np.arange(len(self.unknown))
+            first = np.concatenate([first, self.unknown])
+        end = int(group[END_ID])
+        passed = np.array([mask[first] for mask in masks], bool).reshape(-1, len(first))
+        passed[:, end] = False
+        follow = expression.automaton(passed, end)
+        if not start:
+            follow[0, end] = FORBIDDEN
+            if (follow[0] == FORBIDDEN).all():
+                text = f"'{expression.text:.100}'"
+                raise AccordError(f"{text}: expected a pattern that a word matches")
+        weight, strings = self._weights(expression, follow, group)
+        free = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
+        follow = np.concatenate([free, np.where(follow >= 0, follow + start, follow)])
+        weight = np.concatenate([np.zeros(free.shape), weight])
+        strings = {state + start: matching for state, matching in strings.items()}
+        return Constrained(WordAutomaton(group, follow, weight), strings)
+
+    def _weights(
         self, expression: Expression, follow: np.ndarray, group: np.ndarray
     ) -> tuple[np.ndarray, dict[int, Matching]]:
         """Return log m of each group of words in each state, 0 where any string will do (Q × G)."""
@@ -292,7 +276,7 @@ def _word_test(test: str, as_read: AsRead) -> WordTest:
             upos = _known_upos(part)
         elif part != ANY:
             words.add(part)
-    return WordTest(test, upos, frozenset(feats), frozenset(as_read(words)))
+    return WordTest(test, upos, feats, {*as_read(words)})
 
 
 AS_IT_IS = Sampling()
@@ -353,11 +337,12 @@ class Generator:
         self.start_ids = [scorer.id_of(word) for word in words]
         if analyses is None and (constraints or pattern is not None):
             analyses = scorer.parts.readings.table(ASKED)
-        of_model = scorer.vocabulary, analyses, scorer.as_read, self.spelling if spelled else None
+        spelling = self.spelling if spelled else None
+        automata = Automata(scorer.vocabulary, analyses, scorer.as_read, spelling)
         if pattern is None:
-            self.constrained = positional_automaton(constraints, len(words), *of_model)
+            self.constrained = automata.by_position(constraints, len(words))
         else:
-            self.constrained = pattern_automaton(pattern, len(words), *of_model)
+            self.constrained = automata.of_pattern(pattern, len(words))
         self.model = ConstrainedModel(scorer.model, self.constrained.automaton)
 
     def sample(

@@ -8,7 +8,7 @@ import pytest
 from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 
-from accord.pipeline.ask.generate import LONGEST, parse, positional_automaton
+from accord.pipeline.ask.generate import LONGEST, Automata, parse
 
 FORMS = ["</s>", "<unk>", "le", "la", "chat", "dort"]
 KNOWN = {form: number for number, form in enumerate(FORMS) if number > 1}
@@ -34,7 +34,7 @@ def test_what_is_typed(cases):
     def check(texts: list[str]) -> None:
         try:
             parsed = parse(texts, list)
-            built = positional_automaton(texts, 0, WORDS, ANALYSES, list).automaton
+            built = Automata(WORDS, ANALYSES, list).by_position(texts, 0).automaton
         except ValueError as error:
             assert len(str(error)) < 1000
             return
@@ -53,7 +53,7 @@ def test_what_is_typed(cases):
 def test_each_of_very_many_constraints_is_kept():
     """More than a word of the machine has bits."""
     texts = ["*: words=le,chat"] * 80 + ["*: words=chat"]
-    built = positional_automaton(texts, 0, WORDS, ANALYSES, list).automaton
+    built = Automata(WORDS, ANALYSES, list).by_position(texts, 0).automaton
     assert np.flatnonzero(built.follow[0][built.group] >= 0).tolist() == [4]
 
 

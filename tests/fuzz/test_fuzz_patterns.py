@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
 from accord.models.constraints import DEEPEST, MOST_TESTS, WordAutomaton
-from accord.pipeline.ask.generate import pattern_automaton
+from accord.pipeline.ask.generate import Automata
 
 SENTENCES = [words for length in range(1, 4) for words in product(KNOWN.values(), repeat=length)]
 # Each test with the words that pass it, one letter for each.
@@ -18,7 +18,7 @@ TESTS |= {"la": "d", ".&VERB": "f"}
 
 
 def built(pattern: str, start: int = 0) -> WordAutomaton:
-    return pattern_automaton(pattern, start, WORDS, ANALYSES, list).automaton
+    return Automata(WORDS, ANALYSES, list).of_pattern(pattern, start).automaton
 
 
 def allows(automaton: WordAutomaton, words: tuple[int, ...]) -> bool:
