@@ -269,6 +269,14 @@ def make_room(*files: Path | None) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
 
 
+def model_names(options: list[str] | None) -> list[str]:
+    """Return the names of a repeated --models; an option without names is an error."""
+    names = [name for option in options or () for name in listed(option)]
+    if options and not names:
+        raise AccordError(f"--models: expected names of models, got {', '.join(options)!r}")
+    return names
+
+
 def listed(text: str) -> list[str]:
     """Split a text at commas, without the spaces around its parts."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -14,7 +14,14 @@ from accord.lexicon.analysis import LexiconError, find
 from accord.lexicon.analysis import names as lexicon_names
 from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
-from accord.pipeline.cli.console import AtLeast1, Configuration, command, listed, make_room
+from accord.pipeline.cli.console import (
+    AtLeast1,
+    Configuration,
+    command,
+    listed,
+    make_room,
+    model_names,
+)
 from accord.pipeline.cli.model import load_model
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import features_of
@@ -168,20 +175,33 @@ def compare(
     config: Configuration,
     lexicons: list[str] = COMPARED,
     set: list[str] | None = None,
+    models: list[str] | None = None,
+    seeds: int = 1,
+    no_suites: bool = False,
     runs: Path = Path("runs"),
 ) -> None:
-    """Train the last model of a configuration with each chain of lexicons, and compare them.
+    """Train models of a configuration with each chain of lexicons, and compare them.
 
     Args:
+        models (MODEL,…): Models of the configuration to train; by default its last one. Can be
+            repeated.
+        no_suites: Measure no agreement.
         lexicons (CHAINS): Chains to compare, in quotes: chains are separated by spaces, the
             lexicons of a chain by commas, as in 'closed,dela lefff'. Can be repeated.
     """
     chains = [*dict.fromkeys(chain for text in lexicons for chain in text.split())]
     if not chains:
         raise AccordError(f"--lexicons: expected chains of lexicons, got {lexicons[0]!r}")
-    table, folder = compare_lexicons(config, chains, set or (), runs)
+    table, folder = compare_lexicons(
+        config, chains, set or (), runs, model_names(models), seeds, not no_suites
+    )
     print_table(table)
     echo(f"figure: {folder / 'report' / 'perplexity.png'}")
+    if seeds == 1:
+        say(
+            "one seed each: a difference of some percent, or some points of agreement, may be "
+            "chance; --seeds 3 shows how much the seed changes"
+        )
 
 
 def _usable() -> Iterator[tuple[str, Lexicon | None]]:

@@ -23,11 +23,7 @@ def audit(run: Path) -> None:
     """
     table = auditing.audit(run)
     print_table(table)
-    echo(*auditing.verdicts(table, auditing.chosen_on_validation(run)), sep="\n")
-    for name in auditing.texts_in_lexicons(run):
-        echo(
-            f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."
-        )
+    echo(*auditing.verdicts(run, table, auditing.chosen_on_validation(run)), sep="\n")
     for start in auditing.starts(run):
         echo(
             f"vocabulary, φ and b also come from the model {start}: the texts that it was trained "

@@ -14,7 +14,7 @@ from accord.pipeline.base.artefact import faults
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.names import FACTORS
 from accord.pipeline.base.tables import print_markdown, print_table
-from accord.pipeline.cli.console import FAILED, AtLeast1, Configuration, command, listed
+from accord.pipeline.cli.console import FAILED, AtLeast1, Configuration, command, model_names
 from accord.pipeline.config.configuration import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import SOURCES
@@ -61,9 +61,7 @@ def run(
     """
     from accord.pipeline.config.configuration import load_config
 
-    chosen = [name for option in models or () for name in listed(option)]
-    if models and not chosen:
-        raise AccordError(f"--models: expected names of models, got {', '.join(models)!r}")
+    chosen = model_names(models)
     if status:
         _show_status(load_config(config, set or (), chosen, name), runs)
         return

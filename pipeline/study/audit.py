@@ -17,14 +17,18 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from accord.corpora import sources
+from accord.corpora.text import kind
+from accord.corpora.tokenise import comparable
 from accord.errors import AccordError
 from accord.lexicon.analysis import find
 from accord.models.common.registry import parted
 from accord.pipeline.base.arrow import WRITTEN, rows, splits, write_rows
 from accord.pipeline.base.artefact import META, FinishedRun, hash_of_file
 from accord.pipeline.base.messages import track
-from accord.pipeline.base.names import START, is_special
+from accord.pipeline.base.names import PRETRAINING, START, is_special
 from accord.pipeline.config.configuration import Sections, checked_sections
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.model.find import find_start
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA
@@ -48,15 +52,24 @@ def audit(run: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[str]:
+def verdicts(run: Path, table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[str]:
     """Say of each split but training whether a model knew of it before scoring it.
 
     `chosen` has the choices that validation made, with their models.
     """
+    texts = {
+        model: texts_in_lexicons(_sections(run)[model]["analyse"].lexicon, made["corpus"])
+        for model, made in FinishedRun.read(run).artefacts.items()
+    }
     sentences = []
     for split in table.columns[3:].drop("train"):
         used = table[table[split] == "yes"].groupby("part", sort=False)["model"].agg(list)
         uses = {**used, **(chosen if split == VALIDATION else {})}
+        for model, lexicons in texts.items():
+            for name, held in lexicons.items():
+                if split in held:
+                    use = f"the text of the lexicon {name}, {held[split]}"
+                    uses[use] = [*uses.get(use, ()), model]
         parts = "; ".join(f"{use} ({', '.join(models)})" for use, models in uses.items())
         sentences.append(f"{split}: used for {parts or 'nothing: it was not known'}")
     return sentences
@@ -76,11 +89,25 @@ def chosen_on_validation(run: Path) -> dict[str, list[str]]:
     return {use: models for use, models in uses.items() if models}
 
 
-def texts_in_lexicons(run: Path) -> list[str]:
-    """Return the lexicons of a run that are made from a text, which the audit cannot trace."""
-    chains = [sections["analyse"].lexicon for sections in _sections(run).values()]
-    names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
-    return [name for name in names if getattr(find(name), "of_text", False)]
+def texts_in_lexicons(lexicons: Iterable[str], corpus: Path) -> dict[str, dict[str, str]]:
+    """Return what the text of each lexicon that is made of one holds of each held-out split.
+
+    `corpus` is the folder of the stage. A table of words no longer has the sentences, so it may
+    hold any; splits without a common sentence are left out.
+    """
+    held: dict[str, dict[str, str]] = {}
+    for name in lexicons:
+        lexicon = find(name)
+        if not getattr(lexicon, "of_text", False):
+            continue
+        path, held[name] = lexicon.path(folder_of), {}
+        is_table = kind(path) not in (".conllu", ".txt")
+        texts = set() if is_table else {comparable(s.text) for s in sources.read(str(path))}
+        for split, table in splits(corpus).items():
+            copies = sum(comparable(row["text"]) in texts for row in rows(table))
+            if split not in ("train", PRETRAINING) and (is_table or copies):
+                held[name][split] = "perhaps" if is_table else f"{copies:,} of its sentences"
+    return held
 
 
 def starts(run: Path) -> list[str]:

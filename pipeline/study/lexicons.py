@@ -11,7 +11,7 @@ stays as it was.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +31,7 @@ from accord.models.inference.interface import expect_sum
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import track
 from accord.pipeline.base.names import END
+from accord.pipeline.base.tables import with_seeds
 from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.templates import FREQUENT, fill
@@ -38,32 +39,52 @@ from accord.pipeline.model.comparison import comparison_table, scores
 from accord.pipeline.model.query_lexicon import template_settings
 from accord.pipeline.model.suites import CLAMS
 from accord.pipeline.run.run import Run
+from accord.pipeline.study.audit import texts_in_lexicons
 
 
 def compare_lexicons(
-    source: str, chains: Sequence[str], overrides: Sequence[str], runs: Path
+    source: str,
+    chains: Sequence[str],
+    overrides: Sequence[str],
+    runs: Path,
+    names: Sequence[str] = (),
+    seeds: int = 1,
+    judged: bool = True,
 ) -> tuple[pd.DataFrame, Path]:
-    """Train the last model of a configuration with each chain of lexicons, and compare the results.
+    """Train models of a configuration with each chain of lexicons, and compare the results.
 
-    Each is judged on CLAMS, if it is fetched.
+    By default it is the last model. With `judged`, agreement is measured on CLAMS, if it is
+    fetched and the configuration has no suite of its own.
     """
-    config = load_config(source, overrides)
-    sections = config.models[[*config.models][-1]]
-    suites = sections["analyse"].suites
-    if not suites:
-        with suppress(MissingData):
-            folder_of(CLAMS)
-            suites = (CLAMS,)
-    models = {}
-    for chain in chains:
-        analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
-        models[chain.replace(",", "+")] = {**sections, "analyse": analyse}
-    compared = Config(f"{config.name}-lexicons", config.sections, models)
-    finished = Run(compared, Path(runs))
+    config, models = load_config(source, overrides, names), {}
+    for name in names or [*config.models][-1:]:
+        sections = config.models[name]
+        suites = sections["analyse"].suites if judged else ()
+        if judged and not suites:
+            with suppress(MissingData):
+                folder_of(CLAMS)
+                suites = (CLAMS,)
+        for chain in chains:
+            analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
+            named = f"{name}+{chain}" if len(names) > 1 else chain
+            models[named.replace(",", "+").replace("/", "_")] = {**sections, "analyse": analyse}
+    seeded = with_seeds(models, seeds)
+    finished = Run(Config(f"{config.name}-lexicons", config.sections, seeded), Path(runs))
     finished.execute()
     table = comparison_table(scores(finished.folder))
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
+    known = [
+        texts_in_lexicons(sections["analyse"].lexicon, finished.artefacts[m, "corpus"].folder)
+        for m, sections in models.items()
+    ]
+    table.insert(2, "knows the test", [_tests(held) for held in known])
     return table, finished.folder
+
+
+def _tests(held: Mapping[str, Mapping[str, str]]) -> str:
+    """Return what lexicons hold of the tests."""
+    texts = (text for of_lexicon in held.values() for s, text in of_lexicon.items() if s != "valid")
+    return ", ".join(texts) or "no"
 
 
 def _covered(folder: Path) -> str:

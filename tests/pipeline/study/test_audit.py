@@ -47,7 +47,7 @@ def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_pa
         "the learning rate": ["plateau"],
         "the temperature": ["linear"],
     }
-    test, valid = verdicts(audit(run.folder), chosen)
+    test, valid = verdicts(run.folder, audit(run.folder), chosen)
     assert test == "test: used for nothing: it was not known"
     assert valid.startswith("valid: used for the best epoch (linear, plateau); the learning rate")
 
@@ -61,13 +61,18 @@ def test_what_cannot_be_made_again_is_not_audited(tmp_path):
         audit(run.folder)
 
 
-def test_a_lexicon_made_of_a_text_is_named(tmp_path, tiny_run):
-    assert texts_in_lexicons(tiny_run.folder) == []
-    table = tmp_path / "text.tsv"
-    table.write_text("".join(f"{word}\t{word}\tNOUN\t_\t1\n" for word in ("chat", "maison")))
-    changes = {"analyse.lexicon": f"[tiny, 'treebank:{table}']"}
-    run = accord.run("tiny", set=changes, until="encode", runs=tmp_path / "runs")
-    assert texts_in_lexicons(run.folder) == [f"treebank:{table}"]
+def test_the_sentences_that_the_text_of_a_lexicon_shares_with_the_test_are_counted(
+    tmp_path, tiny_run
+):
+    table, text = tmp_path / "counts.tsv", tmp_path / "text.conllu"
+    shared = tiny_run.sentences("test")[:5]["text"]
+    rows = (f"# text = {sentence}\n1\tx\tx\tX\t_\t_\t0\troot\t_\t_\n" for sentence in shared)
+    text.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    names = ["tiny", f"treebank:{table}", f"treebank:{text}", "guesser"]
+    held = texts_in_lexicons(names, tiny_run.stage("corpus"))
+    of_table, of_text = held.values()
+    assert of_table == {"test": "perhaps", "valid": "perhaps"}
+    assert of_text == {"test": "5 of its sentences"}
 
 
 # The preset over a small text and lexicon; its own settings decide what it takes.
