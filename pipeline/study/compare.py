@@ -23,24 +23,12 @@ from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.base.figures import perplexity_against_time, save
 from accord.pipeline.base.names import NOT_TOP
 from accord.pipeline.base.tables import by_seed, markdown, mean_and_spread, write_table
-from accord.pipeline.model.comparison import (
-    Column,
-    Scored,
-    check_same_text,
-    compare_models,
-    comparison_table,
-    find_all,
-    named,
-    of_models,
-    read_epochs,
-    read_scores,
-    test_splits,
-)
+from accord.pipeline.model import comparison
 from accord.pipeline.model.find import is_run
 from accord.pipeline.model.words import IDENTITY, NamedFeatures
 from accord.pipeline.run.run import run
 
-COLUMNS: list[Column] = [
+COLUMNS: list[comparison.Column] = [
     ("perplexity", "test", "perplexity", 1),
     ("bits/char", "test", "bits per character", 3),
     ("agreement", "suite", "accuracy", 3),
@@ -53,7 +41,7 @@ COLUMNS: list[Column] = [
 
 def find_or_run(
     sources: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
-) -> list[Scored]:
+) -> list[comparison.Scored]:
     """Find the models of runs; any other name is a configuration, which is run first."""
 
     def folder_of_run(source: str) -> str:
@@ -62,19 +50,19 @@ def find_or_run(
             return source
         return str(run(source, set=set, seeds=seeds, runs=runs).folder)
 
-    return find_all(map(folder_of_run, sources))
+    return comparison.find_all(map(folder_of_run, sources))
 
 
-def gather(models: Sequence[Scored]) -> pd.DataFrame:
+def gather(models: Sequence[comparison.Scored]) -> pd.DataFrame:
     """Read the scores of all models with their protocols; equal names get the run's name too."""
-    by_name = named(models)
-    scores = of_models({name: model.scores for name, model in by_name.items()})
+    by_name = comparison.named(models)
+    scores = comparison.of_models({name: model.scores for name, model in by_name.items()})
     return scores.assign(protocol=scores["model"].map(lambda name: by_name[name].protocol))
 
 
 def table(scores: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model, its seeds together."""
-    shown = comparison_table(scores, COLUMNS)
+    shown = comparison.comparison_table(scores, COLUMNS)
     protocol = scores.drop_duplicates("model").set_index("model")["protocol"]
     seeds = by_seed(scores["model"].unique()).values()
     shown.insert(1, "seeds", [len(members) for members in seeds])
@@ -88,23 +76,23 @@ def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     write_whole(folder / "table.md", f"{markdown(shown)}\n".encode())
     write_table(shown, folder / "table.csv")
     write_table(scores, folder / "scores.csv")
-    save(perplexity_against_time(scores, test_splits(scores)[0]), folder / "time")
+    save(perplexity_against_time(scores, comparison.test_splits(scores)[0]), folder / "time")
 
 
-def compare(scored: Sequence[Scored], against: str | None = None) -> pd.DataFrame:
+def compare(scored: Sequence[comparison.Scored], against: str | None = None) -> pd.DataFrame:
     """Test each model against one of them, the first by default.
 
     The seeds of a model are taken together, by their mean losses.
     """
-    check_same_text(scored)
-    models = named(scored)
+    comparison.check_same_text(scored)
+    models = comparison.named(scored)
     names = [*by_seed(models)]
     if against and against not in names:
         raise AccordError(f"--against: expected one of {', '.join(names)}; got {against}")
     evaluated = {name: model.scores for name, model in models.items()}
     encoded = {name: model.folders["encode"] for name, model in models.items()}
     tests = [split for split in scored[0].splits if split != "valid"]
-    compared = compare_models(evaluated, encoded, tests, against)
+    compared = comparison.compare_models(evaluated, encoded, tests, against)
     rows = [
         {"model": model.model, "split": model.split, "perplexity": f"{model.perplexity:,.1f}"}
         | (model.difference.shown if model.difference else {})
@@ -315,9 +303,9 @@ def _nats_by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
 
 
 def _nats(trained: Path, evaluated: Path) -> dict[str, float]:
-    curve = read_epochs(trained)
+    curve = comparison.read_epochs(trained)
     nats = {"training: one end": curve["train_nats"][curve["valid_nats"].idxmin()]}
-    scores = read_scores(evaluated).set_index(["split", "metric"])["value"]
+    scores = comparison.read_scores(evaluated).set_index(["split", "metric"])["value"]
     for split, part in TESTS.items():
         with_ends, words = scores[split, "nats per word"], scores[split, "words"]
         ends = scores[split, "sentences"]
