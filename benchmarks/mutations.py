@@ -164,7 +164,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     ],
     "models/spelling/neural.py": [
         (
-            "dropout stays on",
+            "dropout stays on for letters",
             "        model.network.eval()\n        return model",
             "        return model",
         ),

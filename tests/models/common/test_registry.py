@@ -98,7 +98,7 @@ def test_a_setting_without_type_or_default_is_refused_by_its_name(part, said):
         (3, "encoder: expected one of .*, got 3"),
         ({"kind": "window", "ordre": 3}, "window: unknown setting 'ordre'; the nearest is 'order'"),
         ({"kind": "window", "order": 2.5}, "encoder: window.order: expected int, got 2.5"),
-        ({"kind": "transformer", "heads": "x"}, "transformer.heads: expected int, got"),
+        ({"kind": "transformer", "reach": "x"}, "transformer.reach: expected int, got"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(choice, said):
