@@ -2,6 +2,7 @@
 
     token._.surprisal   bits; the sum where a token is several of Accord's words, None where it is
                         the rest of a word that began in a token before
+    token._.parts       the parts of the surprisal, {"bits_pos": 1.4, …}, with `"split": True`
     token._.entropy     bits, of the next word before the token is read; None as above
     token._.expect      probabilities before the token: {"Number=Plur": 0.84, …}
     doc._.expect        the same as a table, a row for each of Accord's words
@@ -22,25 +23,37 @@ from spacy.util import minibatch
 
 from accord.corpora.segment import sentence_spans
 from accord.pipeline.ask.scorer import BITS, FEATURES, Reader, ReadWords, load
+from accord.pipeline.ask.split import OF_PARTS
 
 NAME = "accord"
 ENTROPY, BITS_OF = "entropy", "bits"
 
 
-@Language.factory(NAME, default_config={"run": None, "model": None, "features": list(FEATURES)})
+DEFAULTS = {"run": None, "model": None, "features": list(FEATURES), "split": False}
+
+
+@Language.factory(NAME, default_config=DEFAULTS)
 def make(
-    nlp: Language, name: str, run: str | None, model: str | None, features: Sequence[str]
+    nlp: Language,
+    name: str,
+    run: str | None,
+    model: str | None,
+    features: Sequence[str],
+    split: bool,
 ) -> "Surprisal":
-    return Surprisal(run, model, features)
+    return Surprisal(run, model, features, split)
 
 
 class Surprisal:
     """The component. The columns of a document's words lie in its `user_data`."""
 
-    def __init__(self, run: str | Path | None, model: str | None, features: Sequence[str]):
-        self.reader = Reader(load(run, model), list(features))
+    def __init__(
+        self, run: str | Path | None, model: str | None, features: Sequence[str], split: bool
+    ):
+        self.reader = Reader(load(run, model), list(features), split)
         Token.set_extension("surprisal", default=None, force=True)
         Token.set_extension("entropy", getter=_entropy, force=True)
+        Token.set_extension("parts", getter=_parts, force=True)
         Token.set_extension("expect", getter=_expected_before, force=True)
         Doc.set_extension("expect", getter=_expected, force=True)
 
@@ -69,6 +82,8 @@ class Surprisal:
         if words.expected is not None:
             columns[ENTROPY] = words.expected.entropy * BITS
             columns |= dict(zip(self.reader.values, words.expected.means.T, strict=True))
+        if words.parts is not None:
+            columns |= dict(zip(OF_PARTS, words.parts.T * BITS, strict=True))
         return pd.DataFrame(columns)[~words.is_end]
 
     def _fill(self, doc: Doc, table: pd.DataFrame) -> None:
@@ -106,6 +121,15 @@ def _row_of(token: Token) -> int | None:
 def _entropy(token: Token) -> float | None:
     row, kept = _row_of(token), token.doc.user_data.get(NAME, {})
     return None if row is None or ENTROPY not in kept else kept[ENTROPY][row]
+
+
+def _parts(token: Token) -> dict[str, float]:
+    """Return the parts of a token's surprisal, the sums over its words; none without a split."""
+    first, kept = _row_of(token), token.doc.user_data.get(NAME, {})
+    if first is None or not OF_PARTS.keys() <= kept.keys():
+        return {}
+    end = bisect_left(kept["start"], token.idx + len(token))
+    return {name: sum(kept[name][first:end]) for name in OF_PARTS}
 
 
 def _expected_before(token: Token) -> dict[str, float]:

@@ -17,7 +17,7 @@ TEXT = "L'homme dort. C'est-à-dire que la petite fille mange une pomme."
 def nlp(tiny_run):
     nlp = spacy.blank("fr")
     nlp.add_pipe("sentencizer")
-    config = {"run": str(tiny_run.folder), "model": "ll-rnn", "features": ["Number"]}
+    config = {"run": str(tiny_run.folder), "model": "ll-rnn", "features": ["Number"], "split": True}
     nlp.add_pipe("accord", config=config)
     return nlp
 
@@ -35,6 +35,8 @@ def test_tokens_have_the_surprisals_of_their_words(nlp, tiny_run):
     assert found == pytest.approx(bits, abs=1e-4)
     inside = [token.text for token in doc if token._.surprisal is None]
     assert inside == ["est", "-", "à", "-", "dire"]  # of `C'est-à-dire`, which is one word here
+    sums = [sum(token._.parts.values()) for token in doc if token._.surprisal is not None]
+    assert sums == pytest.approx(bits, abs=1e-4)
 
 
 def test_a_document_has_what_was_expected_before_each_word(nlp, tiny_run):
