@@ -41,9 +41,5 @@ def test_the_first_test_that_fails_is_named_whatever_follows(tmp_path):
         "def test_wrong(word):\n    assert word == 'c', 'a - b'\n"
     )
     (tmp_path / "broken.py").write_text("import no_such_module\n")
-    (tmp_path / "none.py").write_text("")
-    assert first_failure(tmp_path, ["right.py"]) is None
     assert first_failure(tmp_path, ["right.py", "wrong.py"]) == "wrong.py::test_wrong[a b]"
     assert first_failure(tmp_path, ["right.py", "broken.py"]) == "broken.py"
-    with pytest.raises(RuntimeError, match="ended with 5"):
-        first_failure(tmp_path, ["none.py"])

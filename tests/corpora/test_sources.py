@@ -11,7 +11,7 @@ import pytest
 
 from accord.corpora import sources
 from accord.corpora.conllu import FEATURE
-from accord.corpora.sources import CORPORA, files, part_names, read, read_parts, read_words
+from accord.corpora.sources import files, part_names, read, read_parts, read_words
 from accord.corpora.text import CorpusError, TreebankRow, words
 from accord.corpora.text import read as read_lines
 from accord.corpora.tokenise import tokenised
@@ -42,16 +42,6 @@ def test_files_named_for_splits_fix_them_and_one_alone_does_not(tmp_path):
     assert splits == {f"fr_x-ud-{split}.conllu:1": split for split in ("train", "dev", "test")}
     (only,) = read(str(tmp_path / "fr_x-ud-train.conllu"))
     assert only.split is None
-
-
-def test_named_treebanks_are_read_from_the_folder_given(tmp_path):
-    for name, split in CORPORA["ud-french-sequoia"].files.items():
-        (tmp_path / name).write_text(f"# sent_id = {split}\n{TREE}")
-    asked = []
-    found = list(read("ud-french-sequoia", folder=lambda name: asked.append(name) or tmp_path))
-    assert asked == ["ud-french-sequoia-2.16"]
-    assert [sentence.id for sentence in found] == ["train", "dev", "test"]
-    assert all(sentence.id == sentence.split for sentence in found)
 
 
 @pytest.mark.parametrize(

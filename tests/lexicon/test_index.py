@@ -40,12 +40,6 @@ def test_every_row_is_found_and_no_other(rows, others):
         assert {each[:3] for each in index.exact(form)} == {r[1:4] for r in rows if r.form == form}
 
 
-def test_other_forms_with_the_same_analyses_are_another_lexicon():
-    tables = (build(iter([LexiconRow(form, "blog", "NOUN")])) for form in ("blog", "blogs"))
-    one, other = (Index("test", "none", table) for table in tables)
-    assert one.identity() != other.identity()
-
-
 def test_a_lexicon_that_was_asked_is_freed_when_nothing_holds_it():
     index = Index("test", "none", build(iter([LexiconRow("chat", "chat", "NOUN")])))
     assert index.analyses("chat") == index.analyses("chat")

@@ -7,7 +7,7 @@ import torch
 from accord.models.encoder import RecurrentLayer, embedding
 from accord.models.model import encoder
 from accord.models.phi import Features
-from accord.zoo.encoders import read_packed, ticked
+from accord.zoo.encoders import ticked
 
 
 def build(choice, **shape):
@@ -145,18 +145,6 @@ def test_the_lower_clock_of_a_hierarchical_encoder_begins_anew_with_each_word():
             state = before[:, column : column + 1] if begin == 0 else torch.zeros(1, 1, 10)
             alone, _ = model.below(letters[begin:end, column : column + 1], (state,))
             assert torch.allclose(fast[begin:end, column], alone[:, 0], atol=1e-6)
-
-
-def test_packed_sequences_are_read_as_each_by_itself():
-    layer = RecurrentLayer("gru", 5, 7)
-    sequences, state = [torch.randn(length, 5) for length in (4, 2, 1)], torch.randn(1, 3, 7)
-    packed = torch.nn.utils.rnn.pack_sequence(sequences)
-    outputs = read_packed(layer, packed.data, packed.batch_sizes, state)
-    alone = [
-        layer(each.unsqueeze(1), (state[:, place : place + 1],))[0].squeeze(1)
-        for place, each in enumerate(sequences)
-    ]
-    assert torch.allclose(outputs, torch.nn.utils.rnn.pack_sequence(alone).data, atol=1e-6)
 
 
 # Of four words the first two are written alike, the third has the letters of the first in another

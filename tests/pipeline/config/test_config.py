@@ -70,18 +70,6 @@ def test_unknown_preset_and_missing_file():
         load_config("nowhere.yaml")
 
 
-@pytest.mark.parametrize(
-    ("text", "models"),
-    [
-        ("models: {rnn: null, other: {}}", ["other"]),
-        ("base: tiny\nmodels: {rnn: null}", ["ll-rnn"]),
-        ("base: tiny\nmodels: {rnn: null, mine: {}}", ["ll-rnn", "mine"]),
-    ],
-)
-def test_null_removes_a_model(tmp_path, text, models):
-    assert list(load_config(write(tmp_path, text)).models) == models
-
-
 def test_some_models_are_chosen_in_their_own_order():
     assert list(load_config("peers", models=["gru"]).models) == ["gru"]
     assert list(load_config("tiny", models=["ll-rnn", "rnn"]).models) == ["rnn", "ll-rnn"]
