@@ -98,7 +98,9 @@ def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
     """Yield the trees of a file as sentences of a corpus; `# newdoc` begins a document."""
     document = None
     for tree in read(path):
-        document = begun_document(tree) or document
+        begun = [line for line in tree.comments if line.startswith(NEW_DOCUMENT)]
+        if begun:
+            document = begun[0].partition("=")[2].strip() or str(tree.line)
         forms = (token.form for token in tree.tokens)
         rows = tuple(map(TreebankRow, forms, row_kinds(tree.tokens)))
         name = comment(tree, ID_KEYS) or f"{path.name}:{tree.line}"
@@ -187,14 +189,6 @@ def comment(tree: Tree, keys: tuple[str, ...]) -> str | None:
         for key in keys:
             if line.startswith(key):
                 return line.removeprefix(key).strip()
-    return None
-
-
-def begun_document(tree: Tree) -> str | None:
-    """Return the document that begins here: `# newdoc id = n01`, else its line's number."""
-    for line in tree.comments:
-        if line.startswith(NEW_DOCUMENT):
-            return line.partition("=")[2].strip() or str(tree.line)
     return None
 
 

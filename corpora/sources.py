@@ -220,8 +220,14 @@ def _line_ranges(source: str, path: Path, shards_per_byte: float) -> Sequence[tu
 def _files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
     if source.startswith(formats.HUB):
         return {}
-    if source in CORPORA:
-        return _named_files(source, folder)
+    if corpus := CORPORA.get(source):
+        if corpus.folder is not None and folder is None:
+            raise CorpusError(f"the corpus {source} needs its data folder: pass folder=")
+        home = Path(folder(corpus.folder)) if corpus.folder else Path(__file__).parent
+        named = {home / file: split for file, split in corpus.files.items()}
+        if missing := [path for path in named if not path.is_file()]:
+            raise CorpusError(f"{missing[0]} is missing: the corpus {source} reads it")
+        return named
     paths = _local_files(source)
     splits = [_split_in_name(path) for path in paths]
     without = [path.name for path, split in zip(paths, splits, strict=True) if split is None]
@@ -243,34 +249,20 @@ def held_out_in_name(source: str, folder: Folder | None = None) -> str | None:
     return names.pop() if len(names) == 1 and not names & {None, "train"} else None
 
 
-def _named_files(name: str, folder: Folder | None) -> dict[Path, str | None]:
-    corpus = CORPORA[name]
-    if corpus.folder is None:
-        home = Path(__file__).parent
-    elif folder is None:
-        raise CorpusError(f"the corpus {name} needs its data folder: pass folder=")
-    else:
-        home = Path(folder(corpus.folder))
-    paths = {home / file: split for file, split in corpus.files.items()}
-    for path in paths:
-        if not path.is_file():
-            raise CorpusError(f"{path} is missing: the corpus {name} reads it")
-    return paths
-
-
 def _local_files(source: str) -> list[Path]:
     """Return the readable files that a path, a pattern or a folder names, sorted."""
     path = Path(source).expanduser()
     if path.is_dir():
-        files = [entry for entry in path.iterdir() if entry.is_file()]
-        endings = {text.kind(file) for file in files}
-        ending = next((ending for ending in READERS if ending in endings), None)
-        paths = [file for file in files if text.kind(file) == ending]
+        by_ending = {ending: [] for ending in READERS}
+        for file in path.iterdir():
+            if file.is_file() and text.kind(file) in by_ending:
+                by_ending[text.kind(file)].append(file)
+        paths = next(filter(None, by_ending.values()), [])
     elif path.is_file():
         paths = [path]
     else:
         matches = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
-        paths = [match for match in matches if match.is_file()]
+        paths = [*filter(Path.is_file, matches)]
     if not paths:
         raise CorpusError(f"no corpus {source!r}: {_expectation(source, path)}")
     for file in paths:
@@ -321,11 +313,9 @@ def read_parts(
 
 def _ordered(sources: Sequence[str], folder: Folder | None) -> Sequence[str]:
     """Return sources that have splits of their own before the others."""
-
-    def is_to_split(source: str) -> bool:
-        return next(read(source, folder=folder, limit=1)).split is None
-
-    return sorted(sources, key=is_to_split) if len(sources) > 1 else sources
+    if len(sources) == 1:
+        return sources
+    return sorted(sources, key=lambda name: next(read(name, folder=folder, limit=1)).split is None)
 
 
 def part_names(sources: Sequence[str]) -> list[str]:

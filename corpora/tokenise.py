@@ -62,11 +62,8 @@ def normalise(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Return the letters of a text, the same for two copies of a sentence that are read alike.
-
-    Copies may differ in spelling (SPELLINGS), in spaces (`Il dort .`) and in case.
-    """
-    return normalise(text).replace(" ", "").casefold()
+    """Return the letters of a text, whatever its spelling (SPELLINGS), spaces and case."""
+    return _letters(text).casefold()
 
 
 def composed(text: str) -> str:
@@ -375,14 +372,12 @@ LONGEST_REMEMBERED = 50
 
 def tokenised(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Yield the words of each French text, which is normalised first."""
-    return (tuple(_words(normalise(text))) for text in texts)
-
-
-def _words(text: str) -> Iterator[str]:
-    for chunk in GROUPED_NUMBER.sub(join_groups, text).split():
-        words = _remembered if len(chunk) <= LONGEST_REMEMBERED else words_of_chunk
-        for word in words(chunk):
-            yield word.replace(JOINER, " ")
+    for text in texts:
+        words: list[str] = []
+        for chunk in GROUPED_NUMBER.sub(join_groups, normalise(text)).split():
+            is_short = len(chunk) <= LONGEST_REMEMBERED
+            words += (_remembered if is_short else words_of_chunk)(chunk)
+        yield tuple(word.replace(JOINER, " ") for word in words)
 
 
 def join_groups(number: re.Match) -> str:
@@ -478,11 +473,11 @@ def _spans_respelled(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each piece, without the deleted characters at its end."""
-    starts = [
-        n
-        for n, character in enumerate(text)
-        if not n or not (_is_bound(character) or _is_joined(text, n))
-    ]
+    joined = (
+        _is_bound(text[n]) or (text[n - 1] == EMOJI_JOINER and not LOOSE_JOINER.match(text, n - 1))
+        for n in range(1, len(text))
+    )
+    starts = [0, *(n for n, is_joined in enumerate(joined, start=1) if not is_joined)]
     for start, end in pairwise([*starts, len(text)]):
         while end > start and text[end - 1] in DELETED:
             end -= 1
@@ -492,16 +487,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 @lru_cache(4096)
 def _is_bound(character: str) -> bool:
     """Return whether a character may be composed with one before it, or is deleted."""
-    return (
-        unicodedata.category(character).startswith("M")
-        or character in DELETED
-        or ord(character) in JAMO
-    )
-
-
-def _is_joined(text: str, place: int) -> bool:
-    """Return whether a joiner binds a character to the character before it."""
-    return text[place - 1] == EMOJI_JOINER and not LOOSE_JOINER.match(text, place - 1)
+    is_mark = unicodedata.category(character).startswith("M")
+    return is_mark or character in DELETED or ord(character) in JAMO
 
 
 def _letters(text: str) -> str:

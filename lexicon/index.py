@@ -87,9 +87,7 @@ class Report:
     """Collects the rows of one file that a reader leaves out; in strict mode a bad one raises."""
 
     def __init__(self, path: Path, strict: bool = False):
-        self.path = path
-        self.strict = strict
-        self.line = 0  # that is being parsed
+        self.path, self.strict, self.line = path, strict, 0  # the line that is being parsed
         self._skipped: dict[str, Skipped] = {}  # by reason
 
     def bad(self, line: int, reason: str, text: str) -> None:

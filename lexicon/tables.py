@@ -173,25 +173,20 @@ SPACY_MODEL = "fr_core_news_sm"
 MODEL_NAME = re.compile(r"[a-z]{2}_\w+")  # fr_core_news_md; a path begins otherwise, as C:\\ does
 
 
-def spacy_tagger(model: str):
-    try:
-        import spacy
-
-        # Names and dependencies are not needed.
-        return spacy.load(model, exclude=["parser", "ner"])
-    except (ImportError, OSError) as error:
-        how = "pip install 'accord-lm[tagger]'" if model == SPACY_MODEL else f"install {model}"
-        raise LexiconError(f"the lexicon spacy needs spaCy's {model}: {how}") from error
-
-
 def tagged(sentences: Iterable[Sequence[str]], model: str = SPACY_MODEL) -> Iterator[LexiconRow]:
     """Yield every analysis that the words of the sentences get in context, with its count.
 
     The words stay as they are: the model tags them and does not tokenise them again.
     """
+    try:
+        import spacy
+
+        tagger = spacy.load(model, exclude=["parser", "ner"])  # names, dependencies: not needed
+    except (ImportError, OSError) as error:
+        how = "pip install 'accord-lm[tagger]'" if model == SPACY_MODEL else f"install {model}"
+        raise LexiconError(f"the lexicon spacy needs spaCy's {model}: {how}") from error
     from spacy.tokens import Doc
 
-    tagger = spacy_tagger(model)
     texts = (Doc(tagger.vocab, words=list(words)) for words in sentences)
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for doc in tagger.pipe(texts, batch_size=256):

@@ -76,7 +76,15 @@ def read_text(path: Path, wanted: Sequence[str]) -> VectorFile:
     Only the lines of wanted words are kept, so that a file of millions takes no more memory.
     """
     numbered = _lines(path)
-    count, dimensions = _header(path, next(numbered, (1, "")))
+    _, first = next(numbered, (1, ""))
+    sizes = first.split()
+    if len(sizes) != 2 or not all(size.isdecimal() and len(size) < 10 for size in sizes):
+        raise LexiconError(
+            f"{path}:1: expected the number of words and of dimensions, found {first[:80]!r}"
+        )
+    count, dimensions = map(int, sizes)
+    if not dimensions:
+        raise LexiconError(f"{path}:1: expected vectors of at least one dimension")
     lacking, rows, row_of, number = {*wanted}, [], {}, 1
     for number, line in numbered:
         form, *numbers = line.rstrip(" ").rsplit(" ", dimensions)
@@ -85,31 +93,15 @@ def read_text(path: Path, wanted: Sequence[str]) -> VectorFile:
         if form in lacking:  # of two lines of one word the first is taken
             lacking.remove(form)
             row_of[form] = len(rows)
-            rows.append(_numbers(path, number, numbers))
+            try:
+                with np.errstate(over="ignore"):  # a number that is too large becomes infinite
+                    rows.append(np.array(numbers, np.float32))
+            except ValueError as error:
+                raise LexiconError(f"{path}:{number}: expected numbers: {error}") from None
     if number - 1 != count:
         raise LexiconError(f"{path}: expected {count:,} words, found {number - 1:,}")
     matrix = np.array(rows, np.float32).reshape(len(rows), dimensions)
     return _checked(matrix, row_of, path)
-
-
-def _header(path: Path, first: tuple[int, str]) -> tuple[int, int]:
-    sizes = first[1].split()
-    if len(sizes) != 2 or not all(size.isdecimal() and len(size) < 10 for size in sizes):
-        raise LexiconError(
-            f"{path}:1: expected the number of words and of dimensions, found {first[1][:80]!r}"
-        )
-    count, dimensions = map(int, sizes)
-    if not dimensions:
-        raise LexiconError(f"{path}:1: expected vectors of at least one dimension")
-    return count, dimensions
-
-
-def _numbers(path: Path, number: int, numbers: Sequence[str]) -> np.ndarray:
-    try:
-        with np.errstate(over="ignore"):  # a number that is too large becomes infinite
-            return np.array(numbers, np.float32)
-    except ValueError as error:
-        raise LexiconError(f"{path}:{number}: expected numbers: {error}") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -144,17 +136,13 @@ def string_hashes(words: Sequence[str]) -> np.ndarray:
         chosen = np.flatnonzero(lengths == length)
         padded = b"".join(encoded[word].ljust(-(-length // 8) * 8, b"\0") for word in chosen)
         blocks = np.frombuffer(padded, "<u8").reshape(len(chosen), -1)
-        hashes[chosen] = _hashed(blocks, length)
+        # Products and sums are modulo 2⁶⁴.
+        hashed = np.full(len(blocks), MURMUR_SEED ^ _times(np.uint64(length)))
+        for place, block in enumerate(blocks.T, start=1):
+            is_whole = place * 8 <= length  # the last bytes are taken as they are
+            hashed = _times(hashed ^ (_times(_folded(_times(block))) if is_whole else block))
+        hashes[chosen] = _folded(_times(_folded(hashed)))
     return hashes
-
-
-def _hashed(blocks: np.ndarray, length: int) -> np.ndarray:
-    """Hash rows of blocks of eight bytes; products and sums are modulo 2⁶⁴."""
-    hashed = np.full(len(blocks), MURMUR_SEED ^ _times(np.uint64(length)))
-    for place, block in enumerate(blocks.T, start=1):
-        is_whole = place * 8 <= length  # the last bytes are taken as they are
-        hashed = _times(hashed ^ (_times(_folded(_times(block))) if is_whole else block))
-    return _folded(_times(_folded(hashed)))
 
 
 def _times(numbers: np.ndarray) -> np.ndarray:

@@ -148,21 +148,6 @@ class CharacterAutomaton:
             now = reached
         return sum(weight * self.final.get(state, 0.0) for state, weight in now.items())
 
-    def total(self) -> float:
-        """Σ_x A(x) over all strings, (I − M)⁻¹ of the start and the final weights."""
-        states = {0, *self.final, *(state for state, _ in self.arcs)}
-        states |= {target for arcs in self.arcs.values() for target, _ in arcs}
-        number = {state: place for place, state in enumerate(sorted(states))}
-        matrix, final = np.zeros((len(states), len(states))), np.zeros(len(states))
-        for (state, _), arcs in self.arcs.items():
-            for target, weight in arcs:
-                matrix[number[state], number[target]] += weight
-        for state, weight in self.final.items():
-            final[number[state]] = weight
-        if (np.abs(np.linalg.eigvals(matrix)) >= 1 - 1e-12).any():
-            raise AccordError("automaton: the weights of all strings have no finite sum")
-        return float(np.linalg.solve(np.eye(len(states)) - matrix, final)[number[0]])
-
     @classmethod
     def counted(cls, forms: Mapping[str, float], order: int) -> "CharacterAutomaton":
         """Return the automaton of an n-gram model of letters, interpolated as Witten and Bell do.

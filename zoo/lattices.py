@@ -53,7 +53,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from io import TextIOWrapper
-from itertools import chain, groupby, islice, starmap
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
@@ -340,20 +340,21 @@ class Channel:
         arcs, known = [], self.vocabulary
         for place, word in enumerate(words):
             start, middle, end = 2 * place, 2 * place + 1, 2 * place + 2
-            arcs += [(start, end, other, cost) for other, cost in self._heard(word).items()]
+            heard = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
+            heard |= dict.fromkeys(self.homophones.sounding_like(word), 0.0)
+            arcs.append((start, end, word, 0.0))
+            arcs += [(start, end, other, cost) for other, cost in heard.items() if other in known]
             for elided, other in self.homophones.parted(word):
                 if elided in known and other in known:
                     arcs += [(start, middle, elided, 0.0), (middle, end, other, 0.0)]
             joined = self.homophones.joined(word, *words[place + 1 : place + 2] or [""])
             arcs += [(start, end + 2, other, 0.0) for other in joined if other in known]
-        return Lattice(name, tuple(dict.fromkeys(starmap(self._arc, arcs))), {2 * len(words): 0.0})
-
-    def _heard(self, word: str) -> dict[str, float]:
-        """Return the words that a word may become, itself first, and their costs."""
-        typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
-        heard = typed | dict.fromkeys(self.homophones.sounding_like(word), 0.0)
-        heard = {other: cost for other, cost in heard.items() if other in self.vocabulary}
-        return {word: 0.0} | heard
+        count = self.homophones.count
+        scored = (
+            Arc(start, end, word, math.log(max(count(word), UNSEEN) / MILLION) - cost)
+            for start, end, word, cost in arcs
+        )
+        return Lattice(name, tuple(dict.fromkeys(scored)), {2 * len(words): 0.0})
 
     def typed(self, word: str) -> Iterator[str]:
         """Yield the words at one edit from a word: a letter added, dropped, replaced or swapped."""
@@ -367,47 +368,29 @@ class Channel:
                 edits.append(left + right[:1] + letter + right[1:])
             yield from (other for other in edits if other in self.homophones and other != word)
 
-    def _arc(self, start: int, end: int, word: str, cost: float) -> Arc:
-        frequency = max(self.homophones.count(word), UNSEEN) / MILLION
-        return Arc(start, end, word, math.log(frequency) - cost)
-
 
 SILENT = "<eps>"
 
 
-def read_kaldi_lattices(path: Path) -> list[Lattice]:
-    """Read the lattices of a file, in order; errors name the line."""
-    numbered = enumerate((line.removeprefix("\ufeff").split() for line in lines(path)), start=1)
-    blocks = groupby(numbered, key=lambda line: bool(line[1]))  # blank lines stand between them
-    lattices = [_kaldi_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
-    if not lattices:
-        raise AccordError(f"{path}: expected lattices, but there is none")
-    return lattices
-
-
-def _kaldi_lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
-    """Read a lattice from the numbered lines between two blank lines."""
-    arcs, ends = [], {}
-    (number, name), *rest = block
-    try:
-        if len(name) > 1:
-            raise AccordError(f"expected the ID of a lattice, found {' '.join(name)!r}")
-        for number, fields in rest:  # noqa: B007  # errors name it
-            if len(fields) < 3:
-                ends[_node(fields[0])] = -_cost(fields[1:])
-                continue
-            if len(fields) > 4:
-                raise AccordError(f"expected START END WORD COSTS, found {' '.join(fields)!r}")
+def _from_kaldi(block: Iterable[str]) -> Lattice:
+    """Read a lattice from the lines between two blank lines."""
+    arcs, ends, name = [], {}, ""
+    for fields in map(str.split, block):
+        if not name and len(fields) == 1:
+            (name,) = fields
+        elif not name:
+            raise AccordError(f"expected the ID of a lattice, found {' '.join(fields)!r}")
+        elif len(fields) < 3:
+            ends[_node(fields[0])] = -_cost(fields[1:])
+        elif len(fields) > 4:
+            raise AccordError(f"expected START END WORD COSTS, found {' '.join(fields)!r}")
+        else:
             start, end = map(_node, fields[:2])
             if start >= end:
                 raise AccordError(f"expected an arc to a later node, found {start} to {end}")
             word = "" if fields[2] == SILENT else fields[2]
             arcs.append(Arc(start, end, word, -_cost(fields[3:])))
-        lattice = Lattice(*name, tuple(arcs), ends)
-        lattice.nbest(1)  # or an error: there must be a path
-    except ValueError as error:
-        raise AccordError(f"{path}, line {number}: {error}") from None
-    return lattice
+    return Lattice(name, tuple(arcs), ends)
 
 
 def kaldi_text_of(lattice: Lattice) -> str:
@@ -450,8 +433,50 @@ def read_lists(path: Path) -> list[NBest]:
 
 
 def read_lattices(path: Path) -> list[Lattice]:
-    is_htk = kind(path) == HTK or is_slf(path)
-    return read_slf(path) if is_htk else read_kaldi_lattices(path)
+    """Read the lattices of a file, in order; errors name the line.
+
+    A lattice of HTK without a name has the file's, and its number if it is not the first.
+    """
+    numbered = [
+        (number, line.removeprefix("\ufeff").strip(" \t\r\n\f\v"))
+        for number, line in enumerate(lines(path), start=1)
+    ]
+    told = [(number, line) for number, line in numbered if line and not line.startswith("#")]
+    is_htk = kind(path) == HTK or bool(told and HEADER.match(told[0][1]))
+    if is_htk:  # a header that follows a body begins a lattice
+        bodies = [bool(BODY.match(line)) for _, line in told]
+        starts = [n for n, body in enumerate(bodies) if not n or (bodies[n - 1] and not body)]
+        blocks = [told[start:end] for start, end in pairwise([*starts, len(told)])]
+    else:  # blank lines stand between lattices
+        groups = groupby(numbered, key=lambda line: bool(line[1].split()))
+        blocks = [[*block] for is_filled, block in groups if is_filled]
+    if not blocks:
+        raise AccordError(f"{path}: expected lattices, but there is none")
+    stem, lattices = path.name.partition(".")[0], []
+    for place, block in enumerate(blocks, start=1):
+        reading = _Lines(block)
+        try:
+            if is_htk:
+                lattice = _from_htk(reading, stem + f"-{place}" * (place > 1))
+            else:
+                lattice = _from_kaldi(reading)
+            lattice.nbest(1)  # or an error: there must be a path
+        except ValueError as error:
+            raise AccordError(f"{path}, line {reading.number}: {error}") from None
+        lattices.append(lattice)
+    return lattices
+
+
+class _Lines:
+    """Numbered lines, and the number of the one that was read last."""
+
+    def __init__(self, block: list[tuple[int, str]]):
+        self.block, self.number = block, block[0][0]
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in self.block:
+            self.number = number
+            yield line
 
 
 def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
@@ -501,7 +526,10 @@ def fields_of(line: str) -> dict[str, str]:
             raise AccordError(f"expected {name}= once in a line")
         inside = field[2][1:-1] if field[2][0] in "\"'" else field[2]
         try:
-            plain = ESCAPE.sub(_meant, inside.encode()).decode()
+            plain = ESCAPE.sub(
+                lambda code: bytes([int(code[1], 8)]) if len(code[1]) == 3 else code[1],
+                inside.encode(),
+            ).decode()
         except ValueError:
             raise AccordError(f"expected bytes of UTF-8, found {field[2][:40]!r}") from None
         values[name] = " ".join(plain.split())
@@ -523,10 +551,6 @@ def whole_number_of(name: str, fields: dict[str, str]) -> int:
     return int(value)
 
 
-def _meant(escape: re.Match[bytes]) -> bytes:
-    return bytes([int(escape[1], 8)]) if len(escape[1]) == 3 else escape[1]
-
-
 def escaped(value: str) -> str:
     """Return a value as it stands in a field."""
     return TO_ESCAPE.sub(lambda character: f"\\{ord(character[0]):03o}", value)
@@ -537,48 +561,11 @@ HEADER = re.compile(r"(VERSION|V|UTTERANCE|U|NODES|N|LINKS|L|base|dir|vocab|hmms
 BODY = re.compile(r"[IJ]=")
 
 
-def is_slf(path: Path) -> bool:
-    """Return whether a file's first line that is no comment is a header of HTK's."""
-    return bool(HEADER.match(next((line for _, line in _telling(path)), "")))
-
-
-def read_slf(path: Path) -> list[Lattice]:
-    """Read the lattices of a file, in order; errors name the line.
-
-    One without a name has the file's, and its number if it is not the first.
-    """
-    blocks: list[list[tuple[int, str]]] = []
-    was_body = True
-    for number, line in _telling(path):
-        is_body = bool(BODY.match(line))
-        if not blocks or (was_body and not is_body):
-            blocks.append([])
-        blocks[-1].append((number, line))
-        was_body = is_body
-    if not blocks:
-        raise AccordError(f"{path}: expected lattices, but there is none")
-    return [_slf_lattice(path, place, block) for place, block in enumerate(blocks, start=1)]
-
-
-def _telling(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines that are neither blank nor comments."""
-    for number, line in enumerate(lines(path), start=1):
-        line = line.removeprefix("\ufeff").strip(" \t\r\n\f\v")
-        if line and not line.startswith("#"):
-            yield number, line
-
-
-def _slf_lattice(path: Path, place: int, block: list[tuple[int, str]]) -> Lattice:
-    read, number = _Read(), block[0][0]
-    name = path.name.partition(".")[0] + f"-{place}" * (place > 1)
-    try:
-        for number, line in block:  # noqa: B007  # errors name it
-            read.line(fields_of(line))
-        lattice = read.lattice(name)
-        lattice.nbest(1)  # or an error: there must be a path
-    except ValueError as error:
-        raise AccordError(f"{path}, line {number}: {error}") from None
-    return lattice
+def _from_htk(block: Iterable[str], name: str) -> Lattice:
+    read = _Read()
+    for line in block:
+        read.line(fields_of(line))
+    return read.lattice(name)
 
 
 class _Label(NamedTuple):
