@@ -26,7 +26,7 @@ from accord.corpora import sources
 from accord.errors import AccordError
 from accord.lexicon import Lexicon
 from accord.lexicon.analysis import Chain, feature_names
-from accord.lexicon.evaluation import compare_guessers, held_out, learners, unknown_to
+from accord.lexicon.guesser import compare_guessers, held_out, learners, unknown_to
 from accord.models.inference.interface import expect_sum
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import track

@@ -11,8 +11,17 @@ import pytest
 from accord import lexicon
 from accord.lexicon.analysis import everything
 from accord.lexicon.closed import looks
-from accord.lexicon.evaluation import LEAST, compare_guessers, figures, held_out, unknown_to
-from accord.lexicon.guesser import FEWEST, LONGEST, SMALLEST, learned_guesser
+from accord.lexicon.guesser import (
+    FEWEST,
+    LEAST,
+    LONGEST,
+    SMALLEST,
+    compare_guessers,
+    figures,
+    held_out,
+    learned_guesser,
+    unknown_to,
+)
 
 
 @pytest.fixture(scope="module")

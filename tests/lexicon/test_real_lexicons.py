@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accord import lexicon
 from accord.lexicon.analysis import UPOS
 from accord.lexicon.dictionaries import lexique, read_sounds
-from accord.lexicon.evaluation import coverage, features, gaps
+from accord.lexicon.guesser import coverage, features, gaps
 from accord.lexicon.homophones import Homophones, Spoken
 
 REAL = ["dela", "lefff", "lexique", "unimorph", "gsd-lexicon"]
