@@ -383,7 +383,10 @@ class Paradigms:
     @cached_property
     def _forms(self) -> dict[tuple[str, str, str], set[str]]:
         forms = list(self.lexicon)
-        rows = _inflected(self.lexicon.lookup(forms))
+        rows = self.lexicon.lookup(forms)
+        rows = rows.assign(upos=rows["upos"].map(_verb).astype(str))
+        of_upos = (rows["word"][rows["upos"] == upos] for upos in ("ADP", "DET"))
+        rows = rows[~rows["word"].isin(np.intersect1d(*of_upos))]  # du is two words at once
         cells = defaultdict(set)
         columns = (rows[name].tolist() for name in ("word", "lemma", "upos", "feats"))
         for word, *cell in zip(*columns, strict=True):
@@ -415,10 +418,9 @@ class Paradigms:
         if features.get("VerbForm") == "Part":  # after an auxiliary nothing else can stand
             decisive.add("VerbForm")
         agreeing = {name: value for name, value in features.items() if name in decisive}
-        if self.readings(other, upos, agreeing):
-            return None
-        if self.readings(form, upos, {**agreeing, feature: value}):  # an infinitive, say
-            return None
+        flipped = {**agreeing, feature: value}
+        if self.readings(other, upos, agreeing) or self.readings(form, upos, flipped):
+            return None  # an infinitive, say
         back = self._others(other, upos, {**features, feature: value}, feature, features[feature])
         return other if back == {form} else None
 
@@ -439,13 +441,6 @@ def agrees(analysis: Analysis, features: Mapping[str, str]) -> bool:
     """Return whether an analysis has no other value of any of these features."""
     values = analysis.features
     return all(values.get(name, value) == value for name, value in features.items())
-
-
-def _inflected(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the analyses that are forms of a lemma; contractions (du) are two words at once."""
-    rows = rows.assign(upos=rows["upos"].map(_verb).astype(str))
-    contracted = np.intersect1d(*(rows["word"][rows["upos"] == upos] for upos in ("ADP", "DET")))
-    return rows[~rows["word"].isin(contracted)]
 
 
 def _verb(upos: str) -> str:

@@ -26,7 +26,6 @@ from accord.models.background import (
     HistoryContext,
     NGramBackground,
     NGrams,
-    Unigram,
     lacking,
     required,
     split_terms,
@@ -307,11 +306,10 @@ class ClassBackground(InContext):
         return self.within.size + len(self.class_of_word)
 
 
-def factored(
-    setting: HistoryContext,
-    *,
-    factors: Annotated[str, "factors to back off to, in turn; gender and others too"] = "lemma pos",
-) -> NGramBackground:
+Factors = Annotated[str, "factors to back off to, in turn; gender and others too"]
+
+
+def factored(setting: HistoryContext, *, factors: Factors = "lemma pos") -> NGramBackground:
     """Last words with their factors (Bilmes & Kirchhoff 2003), of which one is given up a time.
 
     With lemma ℓ and part of speech c the path of backing off is
@@ -521,12 +519,11 @@ def best_sides(counts: np.ndarray, node: np.ndarray, sides: np.ndarray) -> np.nd
     return sides
 
 
-def forest(
-    setting: HistoryContext,
-    *,
-    trees: Annotated[int, Range(ge=1), "trees in the forest"] = 5,
-    depth: Annotated[int, Range(ge=0), "questions from the root of a tree to a leaf"] = 2,
-) -> MixedBackground:
+Trees = Annotated[int, Range(ge=1), "trees in the forest"]
+Depth = Annotated[int, Range(ge=0), "questions from the root of a tree to a leaf"]
+
+
+def forest(setting: HistoryContext, *, trees: Trees = 5, depth: Depth = 2) -> MixedBackground:
     """Random forests of histories (Xu & Jelinek 2004): p is the mean over trees of questions.
 
         p(w | h) = 1/M · Σ_m p(w | path of h in tree m, h)
@@ -646,15 +643,11 @@ def load_arpa(features: Features, folder: Path, order: int) -> ArpaBackground:
     return ArpaBackground(features, ngrams, arrays["group"], arrays["share"])
 
 
+ArpaFile = Annotated[str, FILE, "an ARPA file, as KenLM and SRILM write it; perhaps .gz"]
+
+
 @about(prepare="accord.zoo.backgrounds:prepare_arpa", own_words=True)
-def of_arpa(
-    model: ModelFolder,
-    features: Features,
-    texts: Sequence[Sentences],
-    folds: int,
-    *,
-    file: Annotated[str, FILE, "an ARPA file, as KenLM and SRILM write it; perhaps .gz"] = "",
-) -> ArpaBackground:
+def of_arpa(model: ModelFolder, features: Features, texts, folds, *, file: ArpaFile = ""):
     """N-grams of an ARPA file; words that it lacks share the mass of <unk>."""
     _expect_words(model, "arpa")
     return load_arpa(features, model.folder, model.background.order)
@@ -675,19 +668,22 @@ def prepare_topics(params: BackgroundParams, forms: list[str], mass: np.ndarray,
     return {}
 
 
+Share = Annotated[float, Range(ge=0, lt=1), "of the label's own counts beside those of all"]
+Words = Annotated[str | None, FILE, "a file of likely words: label, tab, word; or null"]
+Boost = Annotated[float, Range(ge=1), "how many times as heavy words of `topics` are"]
+
+
 @about(prepare="accord.zoo.backgrounds:prepare_topics", reads_text=True)
 def labelled(
-    model: ModelFolder,
-    features: Features,
-    texts: Sequence[Sentences],
-    folds: int,
+    model,
+    features,
+    texts,
+    folds,
     *,
-    weight: Annotated[
-        float, Range(ge=0, lt=1), "of the label's own counts beside those of all"
-    ] = 0.5,
-    topics: Annotated[str | None, FILE, "a file of likely words: label, tab, word; or null"] = None,
-    boost: Annotated[float, Range(ge=1), "how many times as heavy words of `topics` are"] = 10.0,
-) -> LabelledUnigram:
+    weight: Share = 0.5,
+    topics: Topics = None,
+    boost: Boost = 10.0,
+):
     """b(C, x): training counts by the label of the sentence, the first of corpus.labels."""
     _expect_words(model, "labelled")
     if not model.labels:
@@ -702,7 +698,7 @@ def prepare_characters(
     params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
 ) -> dict[str, Any]:
     """Replace b by the weights of an automaton: that of a file, or of letters of frequent words."""
-    _, settings = parted(params.kind)
+    settings = parted(params.kind)[1]
     special = np.array([is_special(form) for form in forms])
     if settings["automaton"] is not None:
         automaton = CharacterAutomaton.read(Path(settings["automaton"]))
@@ -714,17 +710,13 @@ def prepare_characters(
     return {}
 
 
+Automaton = Annotated[
+    str | None, FILE, "a file of OpenFst's text form; null: n-grams of training letters"
+]
+Order = Annotated[int, Range(ge=1), "letters of these n-grams"]
+
+
 @about(prepare="accord.zoo.backgrounds:prepare_characters")
-def characters(
-    model: ModelFolder,
-    features: Features,
-    texts: Sequence[Sentences],
-    folds: int,
-    *,
-    automaton: Annotated[
-        str | None, FILE, "a file of OpenFst's text form; null: n-grams of training letters"
-    ] = None,
-    order: Annotated[int, Range(ge=1), "letters of these n-grams"] = 4,
-) -> Unigram:
+def characters(model, features, texts, folds, *, automaton: Automaton = None, order: Order = 4):
     """Weights that an automaton over characters gives to words."""
     return unigram(model, features, texts, folds)

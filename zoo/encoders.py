@@ -34,15 +34,7 @@ LayerState = tuple[Tensor, ...]
 class _Stack(Stacked):
     """Layers on top of each other, all but the last `hidden` wide."""
 
-    def __init__(
-        self,
-        layer: Callable[[int, int], StackedLayer],
-        inputs: int,
-        hidden: int,
-        outputs: int,
-        layers: int,
-        dropout: float = 0.0,
-    ):
+    def __init__(self, layer: Callable, inputs, hidden, outputs, layers, dropout=0.0):
         super().__init__()
         widths = pairwise([inputs, *[hidden] * (layers - 1), outputs])
         self.layers = Layers(layer(*pair) for pair in widths)

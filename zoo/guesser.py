@@ -64,9 +64,7 @@ class LSTMGuesser(LookGuesser):
 
     name = "guesser-lstm"
 
-    def __init__(
-        self, network: LetterTagger, tags: Sequence[str], taught: Sequence[str], licence: str
-    ):
+    def __init__(self, network: LetterTagger, tags: Sequence[str], taught, licence: str):
         self.network, self.licence = network, licence
         self._upos, self._feats = np.array([tag.split(" ") for tag in tags], dtype=object).T
         # Analyses for a shape without training forms.
@@ -123,15 +121,7 @@ def _letters(looks: Sequence[str], forms: Sequence[str]) -> list[list[str]]:
     return [[look, *form.lower()] for look, form in zip(looks, forms, strict=True)]
 
 
-def _train(
-    words: Sequence[Sequence[str]],
-    tags: np.ndarray,
-    shares: np.ndarray,
-    weights: np.ndarray,
-    count: int,
-    steps: int,
-    seed: int,
-) -> LetterTagger:
+def _train(words, tags: np.ndarray, shares: np.ndarray, weights, count, steps, seed):
     """Train a network of `count` tags on words drawn by their weights."""
     frequency = Counter(letter for word in words for letter in {*word})
     letters = sorted(letter for letter, times in frequency.items() if times >= RAREST)

@@ -7,7 +7,7 @@ correlation, boosting.
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
@@ -95,9 +95,7 @@ def solve(model: LanguageModel, moments_of: Moments) -> None:
     output.bias.copy_(-(slope @ moments_of.mean) - (slope * mean).sum(dim=1) / 2)
 
 
-def least_squares(
-    model: LanguageModel, train: Sentences, valid: Sentences, seed: int, say: Callable[[str], None]
-) -> None:
+def least_squares(model: LanguageModel, train: Sentences, valid: Sentences, seed, say) -> None:
     """Solve for the output's weights; the others stay random.
 
     The solution is scaled by the κ that suits validation best. Features that go together say the
@@ -124,14 +122,11 @@ FIRST_STEP, LAST_STEP = 0.1, 0.01  # of the mutations, as a share of a weight's 
 Genome = dict[str, Tensor]  # the encoder's weights by name
 
 
+Generations = Annotated[int, Range(ge=1), "of the evolution"]
+
+
 def evolve(
-    model: LanguageModel,
-    train: Sentences,
-    valid: Sentences,
-    seed: int,
-    say: Callable[[str], None] = lambda line: None,
-    *,
-    generations: Annotated[int, Range(ge=1), "of the evolution"] = 20,
+    model, train, valid, seed, say=lambda line: None, *, generations: Generations = 20
 ) -> None:
     """Breed the encoder's weights, then solve for the output's (Schmidhuber et al. 2007).
 
@@ -294,15 +289,11 @@ class RatePerWeight(Optimizer):
         state["last"].copy_(grad)
 
 
-def alap(
-    model: nn.Module,
-    further: Iterable[nn.Parameter],
-    lr: float,
-    weight_decay: float,
-    *,
-    q: Annotated[float, Range(ge=0), "how fast the rates change"] = 0.02,
-    kept: Annotated[float, Range(ge=0, lt=1), "how much of the mean square is kept"] = 0.9,
-) -> Optimizer:
+Speed = Annotated[float, Range(ge=0), "how fast the rates change"]
+Kept = Annotated[float, Range(ge=0, lt=1), "how much of the mean square is kept"]
+
+
+def alap(model, further, lr, weight_decay, *, q: Speed = 0.02, kept: Kept = 0.9) -> Optimizer:
     """Learning rates of single weights, which grow while the gradient keeps its sign (ALAP)."""
     settings = {"lr": lr, "weight_decay": weight_decay, "q": q, "kept": kept}
     return RatePerWeight([*model.parameters(), *further], **settings)
@@ -358,16 +349,13 @@ def windows(model: LanguageModel, text: Sentences, seed: int, epoch: int) -> Ite
         yield seen
 
 
+Start = Annotated[float, Range(ge=0), "variance of the first weights' errors"]
+Noise = Annotated[float, Range(ge=1e-09), "variance of a measurement"]
+Drift = Annotated[float, Range(ge=0), "added to the variances at each step"]
+
+
 def kalman(
-    model: LanguageModel,
-    train: Sentences,
-    valid: Sentences,
-    seed: int,
-    say: Callable[[str], None],
-    *,
-    start: Annotated[float, Range(ge=0), "variance of the first weights' errors"] = 1.0,
-    noise: Annotated[float, Range(ge=1e-09), "variance of a measurement"] = 1.0,
-    drift: Annotated[float, Range(ge=0), "added to the variances at each step"] = 1e-6,
+    model, train, valid, seed, say, *, start: Start = 1.0, noise: Noise = 1.0, drift: Drift = 1e-6
 ) -> None:
     """Train all weights by an extended Kalman filter: a second-order method for small networks.
 
@@ -449,15 +437,12 @@ def correlation(values: Tensor, residuals: Tensor) -> Tensor:
     return (centred.T @ (residuals - residuals.mean(dim=0))).abs().sum(dim=1)
 
 
+Candidates = Annotated[int, Range(ge=1), "units that are tried for each that is added"]
+Steps = Annotated[int, Range(ge=1), "of training between two units"]
+
+
 def cascade(
-    model: LanguageModel,
-    train: Sentences,
-    valid: Sentences,
-    seed: int,
-    say: Callable[[str], None],
-    *,
-    candidates: Annotated[int, Range(ge=1), "units that are tried for each that is added"] = 8,
-    steps: Annotated[int, Range(ge=1), "of training between two units"] = 100,
+    model, train, valid, seed, say, *, candidates: Candidates = 8, steps: Steps = 100
 ) -> None:
     """Add units one by one, each frozen when it is in (Fahlman & Lebiere 1990).
 
@@ -495,22 +480,14 @@ def cascade(
     load_weights(model, best)
 
 
-def _add_unit(
-    encoder: CascadeUnits,
-    number: int,
-    reader: Iterator[Seen],
-    candidates: int,
-    steps: int,
-    rate: float,
-    generator: torch.Generator,
-) -> None:
+def _add_unit(encoder, number: int, reader: Iterator[Seen], tried: int, steps, rate, generator):
     """Train candidates for a unit and keep the one with the greatest correlation."""
     inputs, device = encoder.read.in_features, encoder.back.device
     size = inputs + number + 2  # the words, the units before, itself, a constant
-    drawn = torch.randn(size, candidates, generator=generator) * size**-0.5
+    drawn = torch.randn(size, tried, generator=generator) * size**-0.5
     weight = nn.Parameter(drawn.to(device))
     optimiser = ADAMW([weight], lr=rate, weight_decay=0.0)
-    total, calls = torch.zeros(candidates, device=device), []
+    total, calls = torch.zeros(tried, device=device), []
     hook = encoder.register_forward_hook(lambda encoder, read, made: calls.append(read))
     for _ in range(steps):
         seen = next(reader)

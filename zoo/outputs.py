@@ -117,11 +117,10 @@ def classes(output: OutputContext) -> SignatureOutput:
     return _class_based(output, _classes(output))
 
 
-def tree(
-    output: OutputContext,
-    *,
-    branches: Annotated[int, "of a node below the classes, at most"] = 16,
-) -> SignatureOutput:
+Branches = Annotated[int, "of a node below the classes, at most"]
+
+
+def tree(output: OutputContext, *, branches: Branches = 16) -> SignatureOutput:
     """Tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
         raise AccordError(f"output: tree.branches: expected 2 or more, got {branches}")

@@ -9,7 +9,8 @@ import typer
 
 from accord import lexicon as lexicons
 from accord.errors import AccordError
-from accord.lexicon import Lexicon, evaluation
+from accord.lexicon import Lexicon
+from accord.lexicon import guesser as measures
 from accord.lexicon.analysis import LexiconError, find
 from accord.lexicon.analysis import names as lexicon_names
 from accord.pipeline.base.messages import counted, echo, say
@@ -47,7 +48,7 @@ def list_lexicons() -> None:
             {
                 "lexicon": name,
                 "forms": f"{len(lexicon):,}" if lexicon else "–",
-                "features": len(evaluation.features(lexicon)) if lexicon else "–",
+                "features": len(measures.features(lexicon)) if lexicon else "–",
                 "licence": getattr(lexicon or find(name), "licence", "–"),
                 "data": "here" if lexicon else data,
             }
@@ -116,11 +117,11 @@ def coverage(
     chain = _load(lexicon, lowercase)
     if corpus:
         words = counted_words(corpus)
-        table = evaluation.coverage(chain, words)
+        table = measures.coverage(chain, words)
         for share in ("token_share", "type_share"):
             table[share] = table[share].map("{:.2%}".format)
         print_table(table)
-        missing = evaluation.gaps(chain, words, gaps)
+        missing = measures.gaps(chain, words, gaps)
         echo("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
     if guesser:
         echo()
