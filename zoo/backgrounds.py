@@ -675,14 +675,7 @@ Boost = Annotated[float, Range(ge=1), "how many times as heavy words of `topics`
 
 @about(prepare="accord.zoo.backgrounds:prepare_topics", reads_text=True)
 def labelled(
-    model,
-    features,
-    texts,
-    folds,
-    *,
-    weight: Share = 0.5,
-    topics: Topics = None,
-    boost: Boost = 10.0,
+    model, features, texts, folds, *, weight: Share = 0.5, topics: Words = None, boost: Boost = 10.0
 ):
     """b(C, x): training counts by the label of the sentence, the first of corpus.labels."""
     _expect_words(model, "labelled")
