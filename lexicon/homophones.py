@@ -13,7 +13,9 @@ Pronunciations are no analyses: φ describes the grammar of a word, not its soun
 import zipfile
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,23 +40,21 @@ class Spoken(NamedTuple):
     count: float | None = 0.0  # None where it was not counted
 
 
+@dataclass(eq=False)
 class Homophones:
     """Words that sound the same: et and est, ces and ses. A form may have several sounds (`fils`).
 
     Rows are a form with one of its sounds; those of a form lie together.
     """
 
-    def __init__(
-        self,
-        forms: list[str],  # sorted
-        sizes: np.ndarray,  # how many rows each form has
-        counts: np.ndarray,  # of each form, in 1/UNIT per million words
-        sounds: list[str],  # sorted
-        sound: np.ndarray,  # of each row, the number of its sound
-    ):
-        self.forms, self.sizes, self.counts = forms, sizes, counts
-        self.sounds, self.sound = sounds, sound
-        self._ends = np.cumsum(sizes)
+    forms: list[str]  # sorted
+    sizes: np.ndarray  # how many rows each form has
+    counts: np.ndarray  # of each form, in 1/UNIT per million words
+    sounds: list[str]  # sorted
+    sound: np.ndarray  # of each row, the number of its sound
+
+    def __post_init__(self):
+        self._ends = np.cumsum(self.sizes)
 
     @classmethod
     def of_rows(cls, spoken: Iterable[Spoken]) -> "Homophones":
@@ -68,13 +68,10 @@ class Homophones:
         forms = sorted(of_form)
         sounds = sorted(set().union(*of_form.values()))
         number = {sound: place for place, sound in enumerate(sounds)}
-        return cls(
-            forms,
-            np.array([len(of_form[form]) for form in forms]),
-            np.array([round(UNIT * count.get(form, UNCOUNTED / UNIT)) for form in forms]),
-            sounds,
-            np.array([number[sound] for form in forms for sound in sorted(of_form[form])], int),
-        )
+        sizes = np.array([len(of_form[form]) for form in forms])
+        counts = np.array([round(UNIT * count.get(form, UNCOUNTED / UNIT)) for form in forms])
+        sound = [number[sound] for form in forms for sound in sorted(of_form[form])]
+        return cls(forms, sizes, counts, sounds, np.array(sound, int))
 
     @classmethod
     @cache
@@ -85,19 +82,16 @@ class Homophones:
     @classmethod
     def load(cls, path: Path) -> "Homophones":
         with zipfile.ZipFile(path) as file:
-            forms, sounds = (file.read(name).decode().split("\n") for name in TEXTS)
-            sizes, counts, sound = (
-                np.frombuffer(file.read(name), kind) for name, kind in NUMBERS.items()
-            )
-        return cls(forms, sizes, counts, sounds, sound)
+            texts = {name: file.read(name).decode().split("\n") for name in TEXTS}
+            arrays = {name: np.frombuffer(file.read(name), NUMBERS[name]) for name in NUMBERS}
+        return cls(**texts, **arrays)
 
     def save(self, path: Path) -> None:
-        texts = ("\n".join(lines).encode() for lines in (self.forms, self.sounds))
-        numbers = zip((self.sizes, self.counts, self.sound), NUMBERS.values(), strict=True)
-        contents = [*texts, *(array.astype(kind).tobytes() for array, kind in numbers)]
+        contents = {name: "\n".join(getattr(self, name)).encode() for name in TEXTS}
+        arrays = {name: getattr(self, name).astype(kind) for name, kind in NUMBERS.items()}
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
-            for name, content in zip((*TEXTS, *NUMBERS), contents, strict=True):
-                file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+            for name, content in (contents | arrays).items():
+                file.writestr(zipfile.ZipInfo(name), bytes(content), zipfile.ZIP_DEFLATED)
 
     def __contains__(self, form: str) -> bool:
         return _place(self.forms, form) is not None
@@ -131,8 +125,8 @@ class Homophones:
         """Return the single words that sound like these two: *la* for *l'* and *a*."""
         if not _elides(elided, word):
             return []
-        first, second = self.sounds_of(elided), self.sounds_of(word)
-        forms = {form for a in first for b in second for form in self._with(a + b)}
+        sounds = product(self.sounds_of(elided), self.sounds_of(word))
+        forms = {form for first, second in sounds for form in self._with(first + second)}
         return sorted(form for form in forms if "'" not in form)
 
     def parted(self, form: str) -> list[tuple[str, str]]:
