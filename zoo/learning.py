@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -41,18 +41,13 @@ UNSEEN = 5.0  # words in the mean state that each feature is taken to have been 
 LEAST, MOST, ROUNDS = -5.0, 1.0, 8  # log κ is looked for between these
 
 
-class Moments(NamedTuple):
-    """Moments of the states before the words of a text."""
-
-    words: int
-    mean: Tensor  # (H)
-    covariance: Tensor  # (H × H)
-    times: Tensor  # that each signature occurs (S)
-    sums: Tensor  # of the states before them, less the mean (S × H)
-
-
 @torch.inference_mode()
-def moments(model: LanguageModel, text: Sentences) -> Moments:
+def moments(model: LanguageModel, text: Sentences) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return moments of the states before the words of a text.
+
+    They are the mean (H) and the covariance (H × H), how often each signature occurs (S), and the
+    sums of the states before them, less the mean (S × H).
+    """
     output = log_linear_of(model)
     size, signature = output.weight.shape[1], output.signature
     zeros = partial(torch.zeros, dtype=torch.float64, device=signature.device)
@@ -68,11 +63,11 @@ def moments(model: LanguageModel, text: Sentences) -> Moments:
         sums.index_add_(0, of, h)
     mean = total / len(text.ids)
     covariance = squares / len(text.ids) - mean.outer(mean)
-    return Moments(len(text.ids), mean, covariance, times, sums - times.unsqueeze(1) * mean)
+    return mean, covariance, times, sums - times.unsqueeze(1) * mean
 
 
 @torch.no_grad()
-def solve(model: LanguageModel, moments_of: Moments) -> None:
+def solve(model: LanguageModel, text: Sentences) -> None:
     """Set W and c of the output by ridge regression of φ, the next word's, on the state.
 
         E[φ_f | h] ≈ E[φ_f] + Cov(φ_f, h)·C⁻¹·(h − h̄),    C the covariance of h, and a little more
@@ -86,13 +81,14 @@ def solve(model: LanguageModel, moments_of: Moments) -> None:
     For features that are 0 or 1; of a rare one m_f is drawn towards 0.
     """
     output = log_linear_of(model)
-    times = output.product.transposed(moments_of.times.float().unsqueeze(1))
-    mean = output.product.transposed(moments_of.sums.float()) / (times + UNSEEN)
-    variance = moments_of.covariance.diagonal().mean()
-    ridge = RIDGE * variance * torch.eye(len(moments_of.mean), device=mean.device).double()
-    slope = torch.linalg.solve(moments_of.covariance + ridge, mean.double().T).T
+    centre, covariance, times, sums = moments(model, text)
+    times = output.product.transposed(times.float().unsqueeze(1))
+    mean = output.product.transposed(sums.float()) / (times + UNSEEN)
+    variance = covariance.diagonal().mean()
+    ridge = RIDGE * variance * torch.eye(len(centre), device=mean.device).double()
+    slope = torch.linalg.solve(covariance + ridge, mean.double().T).T
     output.weight.copy_(slope)
-    output.bias.copy_(-(slope @ moments_of.mean) - (slope * mean).sum(dim=1) / 2)
+    output.bias.copy_(-(slope @ centre) - (slope * mean).sum(dim=1) / 2)
 
 
 def least_squares(model: LanguageModel, train: Sentences, valid: Sentences, seed, say) -> None:
@@ -101,7 +97,7 @@ def least_squares(model: LanguageModel, train: Sentences, valid: Sentences, seed
     The solution is scaled by the κ that suits validation best. Features that go together say the
     same several times over, so that κ is below 1.
     """
-    solve(model, moments(model, train))
+    solve(model, train)
     output = log_linear_of(model)
     weight, bias = output.weight.detach().clone(), output.bias.detach().clone()
 
@@ -158,7 +154,7 @@ def evolve(
 
 
 def _fitness(model: LanguageModel, solving: Sentences, judging: Sentences) -> float:
-    solve(model, moments(model, solving))
+    solve(model, solving)
     return -float(TorchModel(model).score(judging).mean())
 
 
@@ -223,19 +219,13 @@ def widen(wide: LanguageModel, narrow: LanguageModel) -> None:
         for weight in layer.parameters()
     }
     for name, learned in narrow.named_parameters():  # no temperature, which is fitted at the end
-        _put_weight(learned, weights[name], gates.get(id(weights[name]), 1))
-
-
-def _put_weight(learned: Tensor, weight: nn.Parameter, gates: int) -> None:
-    """Put a matrix into the corner of a larger one, that of each gate into that gate's.
-
-    The rows that it fills read nothing else.
-    """
-    small, large = (matrix.unflatten(0, (gates, -1)) for matrix in (learned, weight))
-    rows = small.shape[1]
-    large[:, :rows] = 0
-    corner = (slice(None), slice(rows), *(slice(size) for size in small.shape[2:]))
-    large[corner] = small
+        # A matrix fills the corner of a larger one, that of each gate that gate's; the rows that
+        # it fills read nothing else.
+        blocks = gates.get(id(weights[name]), 1), -1
+        small, large = (matrix.unflatten(0, blocks) for matrix in (learned, weights[name]))
+        rows = small.shape[1]
+        large[:, :rows] = 0
+        large[(slice(None), slice(rows), *(slice(size) for size in small.shape[2:]))] = small
 
 
 @torch.no_grad()

@@ -173,14 +173,11 @@ class Dynamic:
         with torch.no_grad():
             columns = torch.from_numpy(with_others(ids, others)).to(device)
             log_p = self.network.output.log_prob_of(seen.states, columns, context).double().cpu()
-            self._step([*gradients])
+            norm, most = nn.utils.get_total_norm(gradients), self.network.recipe.max_grad_norm
+            scale = self.rate * min(1.0, most / max(float(norm), 1e-12))
+            for weight, gradient, first in zip(self.weights, gradients, self.first, strict=True):
+                weight.lerp_(first, self.back).sub_(gradient, alpha=scale)
         return log_p.numpy(), detached(seen.state)
-
-    def _step(self, gradients: list[Tensor]) -> None:
-        norm = nn.utils.get_total_norm(gradients)
-        scale = self.rate * min(1.0, self.network.recipe.max_grad_norm / max(float(norm), 1e-12))
-        for weight, gradient, first in zip(self.weights, gradients, self.first, strict=True):
-            weight.lerp_(first, self.back).sub_(gradient, alpha=scale)
 
     def parameter_count(self) -> int:
         return self.network.parameter_count()
