@@ -179,7 +179,11 @@ def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
         suffix = (np.cumsum(known) - 1)[suffix[use]]
         forms = forms.filter(pa.array(use))
         tag, share, weight, shorter = (column[use] for column in (tag, share, weight, shorter))
-        counts = weighted_counts(suffix, tag, share, weight, (len(names), len(tags)))
+        # c(s, a): forms by suffix and analysis, weighted by lemma, in sum the forms.
+        size, cell = (len(names), len(tags)), suffix * len(tags) + tag
+        counts = np.bincount(cell, weights=weight, minlength=size[0] * size[1]).reshape(size)
+        count = np.bincount(suffix, weights=share, minlength=size[0])
+        counts = counts * (count / counts.sum(axis=1))[:, None]
         analyses = (counts > 0).sum(axis=1, keepdims=True)
         parent = np.zeros(len(names), dtype=int)
         parent[suffix] = shorter
@@ -190,29 +194,15 @@ def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(levels, ignore_index=True)
 
 
-def weighted_counts(suffix, tag, share, weight, size) -> np.ndarray:
-    """Return c(s, a): forms by suffix and analysis, weighted by lemma, in sum the forms."""
-    cell = suffix * size[1] + tag
-    counts = np.bincount(cell, weights=weight, minlength=size[0] * size[1]).reshape(size)
-    forms = np.bincount(suffix, weights=share, minlength=size[0])
-    return counts * (forms / counts.sum(axis=1))[:, None]
-
-
 def kept(look: str, names: Sequence[str], shares: np.ndarray, tags: pd.Index) -> pd.DataFrame:
     """Return the shares worth keeping, as rows of an index; those of a suffix sum to one."""
     shares = np.where(shares >= SMALLEST, shares, 0)
     shares /= shares.sum(axis=1, keepdims=True)
     suffix, tag = np.nonzero(shares)
     upos, feats = np.array([name.split(" ") for name in tags], dtype=object).T
-    return pd.DataFrame(
-        {
-            "form": np.array([f"{look} {name}" for name in names], dtype=object)[suffix],
-            "lemma": "",
-            "upos": upos[tag],
-            "feats": feats[tag],
-            "count": shares[suffix, tag],
-        }
-    )
+    form = np.array([f"{look} {name}" for name in names], dtype=object)[suffix]
+    texts = {"form": form, "lemma": "", "upos": upos[tag], "feats": feats[tag]}
+    return pd.DataFrame({**texts, "count": shares[suffix, tag]})
 
 
 def guesser(request: Request) -> Guesser:
@@ -249,15 +239,9 @@ def coverage(lexicon: Lexicon, words: pd.DataFrame) -> pd.DataFrame:
     A row of `words` has a form and its count, or a form as one part of speech (upos) and its count.
     """
     is_known = known(lexicon, words["form"].tolist())
-    counted = pd.DataFrame(
-        {
-            "upos": words.get("upos", "all"),
-            "tokens": words["count"],
-            "tokens_covered": words["count"] * is_known,
-            "types": 1,
-            "types_covered": is_known.astype(int),
-        }
-    )
+    tokens = {"tokens": words["count"], "tokens_covered": words["count"] * is_known}
+    types = {"types": 1, "types_covered": is_known.astype(int)}
+    counted = pd.DataFrame({"upos": words.get("upos", "all"), **tokens, **types})
     table = counted.groupby("upos").sum().sort_values("tokens", ascending=False)
     if "upos" in words:
         table = pd.concat([table.sum().to_frame("all").T, table]).rename_axis("upos")
@@ -359,13 +343,11 @@ def figures(true: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, float]:
 
 def right_feature(true: pd.DataFrame, guessed: pd.DataFrame, name: str) -> float:
     """Return the share of right guesses among the words that have a feature."""
-    return right(with_feature(true, name), with_feature(guessed, name), name).mean()
-
-
-def with_feature(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows that have a feature, with its value as a column."""
-    values = rows["feats"].str.extract(rf"(?:^|\|){name}=([^|]+)", expand=False)
-    return rows.assign(**{name: values}).dropna(subset=[name])
+    with_value = []
+    for rows in (true, guessed):
+        values = rows["feats"].str.extract(rf"(?:^|\|){name}=([^|]+)", expand=False)
+        with_value.append(rows.assign(**{name: values}).dropna(subset=[name]))
+    return right(*with_value, name).mean()
 
 
 def right(true: pd.DataFrame, guessed: pd.DataFrame, column: str) -> pd.Series:
@@ -384,9 +366,8 @@ def whole_analyses(truth: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, floa
     The nats are −log of the share of a true analysis, the mean over those of a form.
     """
     true = truth[["word", "upos", "feats"]].drop_duplicates(ignore_index=True).reset_index()
-    best = guessed.sort_values(
-        ["word", "weight", "upos", "feats"], ascending=[True, False, True, True]
-    )
+    order = ["word", "weight", "upos", "feats"]
+    best = guessed.sort_values(order, ascending=[True, False, True, True])
     best = best.assign(rank=best.groupby("word").cumcount())
     pairs = true.merge(best, on="word", suffixes=("", "_guessed"))
     pairs = pairs[agreeing(pairs)]

@@ -9,25 +9,22 @@ Scores are logarithms, the more the better; a reference is needed to tune weight
 
 α and β are those of a grid with which a development file has the fewest word errors.
 
-A `Channel` makes such lists from any text. Its language model knows words one by one:
+A `Channel` makes such lists from any text, by the frequencies f of words in Lexique:
 
     score(words) = Σ log f(word) − cost · edits
 
-f is the frequency of a word in Lexique. By the phonetic channel a word becomes one that sounds the
-same, or an elided word and another become one (*l'a*, *la*) and back, for nothing; by the spelling
-channel a word becomes one that is a letter away.
+By the phonetic channel a word becomes one that sounds the same, or an elided word and another
+become one (*l'a*, *la*) and back, for nothing; by the spelling channel, one that is a letter away.
 
-Lattices in Kaldi's text form:
+Lattices in Kaldi's text form, as `lattice-copy ark:lat.1 ark,t:- | utils/int2sym.pl -f 3 words.txt`
+prints them:
 
     ID                          begins a lattice, which a blank line ends
     START END WORD GRAPH,ACOUSTIC,ALIGNMENT
     END GRAPH,ACOUSTIC,         a final state
 
 Costs are negative logarithms and are added up; what is not there costs nothing, `<eps>` is no word.
-This is what `lattice-copy ark:lat.1 ark,t:- | utils/int2sym.pl -f 3 words.txt` prints.
-
-What was said stands in a file of the same name that ends in `.txt`, as Kaldi's `text`: the ID, then
-words.
+What was said stands in a file of the same name that ends in `.txt`: the ID, then words.
 
 Lattices in HTK's Standard Lattice Format (SLF), which SRILM's lattice-tool writes too:
 
@@ -246,16 +243,16 @@ class Terms:
             set() if scorer.is_open else {word for word in chain(*texts) if word not in vocabulary}
             for texts in words
         ]
-        known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]
-        log_p = iter(scorer.log_p([*chain.from_iterable(known)]).tolist() if known else [])
+        known = [texts for texts, missing in zip(words, unknown, strict=True) if not missing]
+        log_p = iter(scorer.log_p([*chain(*known)]).tolist() if known else [])
         shape = len(lists), max(len(nbest.texts) for nbest in lists)
         score, model, length = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
-        for row, (nbest, missing) in enumerate(zip(lists, unknown, strict=True)):
-            count = len(nbest.texts)
+        for row, (nbest, texts, missing) in enumerate(zip(lists, words, unknown, strict=True)):
+            count = len(texts)
             score[row, :count] = nbest.scores
             if not missing:
-                model[row, :count] = [next(log_p) for _ in range(count)]
-                length[row, :count] = [len(hypothesis) for hypothesis in words[row]]
+                model[row, :count] = [*islice(log_p, count)]
+                length[row, :count] = [*map(len, texts)]
         return cls(score, model, length, sorted(set().union(*unknown)))
 
 

@@ -8,7 +8,6 @@ It is compared with the paradigms that a guesser's endings make: the longest kno
 says which letters go and which come.
 """
 
-import argparse
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -20,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import torch
+import typer
 
 from accord.lexicon.analysis import everything, load
 from accord.models.background import Uniform
@@ -140,23 +140,12 @@ class Reinflection:
 
 
 def recipe_of(epochs: int, reach: int, seed: int) -> Recipe:
-    return Recipe(
-        condition={"kind": "attended", "reach": reach, "dropout": 0.0},
-        text="sentences",
-        layers=1,
-        embedding=96,
-        hidden=128,
-        tied=False,
-        batch=64,
-        epochs=epochs,
-        patience=epochs,
-        schedule="linear",
-        learning_rate=5e-3,
-        input_dropout=0.0,
-        hidden_dropout=0.0,
-        output_dropout=0.1,
-        seed=seed,
-    )
+    condition = {"kind": "attended", "reach": reach, "dropout": 0.0}
+    sizes = {"layers": 1, "embedding": 96, "hidden": 128, "tied": False, "batch": 64}
+    pace = {"epochs": epochs, "patience": epochs, "schedule": "linear", "learning_rate": 5e-3}
+    dropouts = {"input_dropout": 0.0, "hidden_dropout": 0.0, "output_dropout": 0.1}
+    shared = {"condition": condition, "text": "sentences", "seed": seed}
+    return Recipe(**shared, **sizes, **pace, **dropouts)
 
 
 def exact_match(cells: Sequence[Cell], forms: Sequence[str]) -> float:
@@ -164,18 +153,15 @@ def exact_match(cells: Sequence[Cell], forms: Sequence[str]) -> float:
     return float(np.mean([form in cell.forms for cell, form in zip(cells, forms, strict=True)]))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("lexicon", help="such as lefff or dela")
-    parser.add_argument("--lemmas", type=int, default=800, help="an eighth is for the test")
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--reach", type=int, default=24, help="letters and features of C")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    rows = everything(load([options.lexicon], folder=folder_of))
-    by_lemma = cells_of(rows, options.lemmas, options.seed)
+def main(lexicon: str, lemmas: int = 800, epochs: int = 8, reach: int = 24, seed: int = 1) -> None:
+    """Learn from LEXICON, such as lefff or dela; an eighth of the lemmas is for the test.
+
+    C has `reach` letters and features.
+    """
+    rows = everything(load([lexicon], folder=folder_of))
+    by_lemma = cells_of(rows, lemmas, seed)
     held = len(by_lemma) // 8
-    order = np.random.default_rng(options.seed).permutation(len(by_lemma))
+    order = np.random.default_rng(seed).permutation(len(by_lemma))
     test, valid, train = (
         [cell for place in part for cell in by_lemma[place]]
         for part in (order[:held], order[held : held + held // 2], order[held + held // 2 :])
@@ -186,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     of_endings = [endings.form(cell.lemma, cell.features) for cell in test]
     echo(f"endings: exact match {exact_match(test, of_endings):.3f}")
     began = time.process_time()
-    network = Reinflection(train, recipe_of(options.epochs, options.reach, options.seed))
+    network = Reinflection(train, recipe_of(epochs, reach, seed))
     network.fit(train, valid)
     forms = network.forms(test)
     echo(
@@ -198,4 +184,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)
