@@ -451,7 +451,7 @@ def read_lattices(path: Path) -> list[Lattice]:
         raise AccordError(f"{path}: expected lattices, but there is none")
     stem, lattices = path.name.partition(".")[0], []
     for place, block in enumerate(blocks, start=1):
-        reading = _Lines(block)
+        reading = _Block(block)
         try:
             if is_htk:
                 lattice = _from_htk(reading, stem + f"-{place}" * (place > 1))
@@ -464,7 +464,7 @@ def read_lattices(path: Path) -> list[Lattice]:
     return lattices
 
 
-class _Lines:
+class _Block:
     """Numbered lines, and the number of the one that was read last."""
 
     def __init__(self, block: list[tuple[int, str]]):
