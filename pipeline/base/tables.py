@@ -42,31 +42,14 @@ def print_table(table: "pd.DataFrame") -> None:
     if not sys.stdout.isatty():
         echo(markdown(table))
         return
-    _draw(_cells(table), _numbers(table))
-
-
-def print_markdown(text: str) -> None:
-    """Print a table that `markdown` wrote, in the same way."""
-    if not sys.stdout.isatty():
-        echo(text, end="" if text.endswith("\n") else "\n")
-        return
-    head, rule, *rows = (
-        [cell.strip() for cell in line.removeprefix("| ").removesuffix(" |").split(" | ")]
-        for line in text.splitlines()
-    )
-    _draw([head, *rows], [dashes.endswith(":") for dashes in rule])
-
-
-def _draw(cells: Sequence[Sequence[str]], rights: Sequence[bool]) -> None:
-    """Draw a table on the terminal: its head and its rows, with some columns on the right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    head, *rows = cells
-    for name, is_right in zip(head, rights, strict=True):
+    head, *rows = _cells(table)
+    for name, is_right in zip(head, _numbers(table), strict=True):
         side = "right" if is_right else "left"
         drawn.add_column(Text(printable(name)), justify=side, overflow="fold")
     for row in rows:

@@ -13,7 +13,7 @@ from accord.errors import AccordError
 from accord.pipeline.base.artefact import faults
 from accord.pipeline.base.messages import echo
 from accord.pipeline.base.names import FACTORS
-from accord.pipeline.base.tables import print_markdown, print_table
+from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import FAILED, AtLeast1, Configuration, command, model_names
 from accord.pipeline.config.configuration import preset_text
 from accord.pipeline.data import fetch as fetching
@@ -68,6 +68,7 @@ def run(
     if verify:
         _verify(runs / load_config(config, set or (), chosen, name).name)
         return
+    from accord.pipeline.model.comparison import comparison_table, scores
     from accord.pipeline.run.pool import Shards
     from accord.pipeline.run.run import run as bring_up_to_date
 
@@ -86,7 +87,7 @@ def run(
     )
     report = finished.folder / "report"
     if until in {None, "report"}:
-        print_markdown((report / "table.md").read_text(encoding="utf-8"))
+        print_table(comparison_table(scores(finished.folder)))
         echo((report / FACTORS).read_text(encoding="utf-8"), end="")
         echo(f"report: {report / 'index.html'}")
 

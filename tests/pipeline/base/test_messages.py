@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from accord.pipeline.base import messages
 from accord.pipeline.base.arrow import ArrayFile, Spool
 from accord.pipeline.base.messages import echo, meter, printable, say
-from accord.pipeline.base.tables import markdown, print_markdown, print_table, write_table
+from accord.pipeline.base.tables import markdown, print_table, write_table
 from accord.pipeline.cli.console import print_error
 
 ROOT = Path(__file__).parents[3]
@@ -182,8 +182,6 @@ def test_text_is_on_the_left_and_numbers_are_on_the_right():
 
 def test_a_pipe_gets_markdown(capsys):
     print_table(WORDS)
-    assert capsys.readouterr().out == markdown(WORDS) + "\n"
-    print_markdown(markdown(WORDS))
     assert capsys.readouterr().out == markdown(WORDS) + "\n"
 
 
