@@ -26,17 +26,8 @@ from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.messages import say, short_names
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.model import find as resolve
+from accord.pipeline.model import metrics
 from accord.pipeline.model.comparison import Scored, find_all, named
-from accord.pipeline.model.metrics import (
-    SCORINGS,
-    Z,
-    credit,
-    critical_regions,
-    is_tie,
-    margins,
-    shared_end,
-    wilson,
-)
 from accord.pipeline.model.suites import (
     Pair,
     WrittenSuite,
@@ -114,7 +105,7 @@ def _verb(pair: Pair, lexicon: Lexicon) -> Spans | None:
     """Find the first finite verb after the difference that agrees with the right subject."""
     good, bad = words_of(pair.good), words_of(pair.bad)
     first = pair.first_difference()
-    shared = shared_end(np.array(good[first:], str), np.array(bad[first:], str))
+    shared = metrics.shared_end(np.array(good[first:], str), np.array(bad[first:], str))
     if not shared or first >= min(len(good), len(bad)):
         return None
     subjects = lexicon.analyses(good[first]), lexicon.analyses(bad[first])
@@ -154,7 +145,7 @@ class JudgedSuite(NamedTuple):
 
     suite: Suite
     margins: np.ndarray  # pairs × scores
-    scores: tuple[str, ...] = SCORINGS
+    scores: tuple[str, ...] = metrics.SCORINGS
     same: int = 0  # pairs that differ in case alone, which this model does not read
 
 
@@ -209,8 +200,8 @@ def judge(
     encoded = encode_suite(pairs, scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
     spans = (words.good, words.bad) if words else None
-    scores = (*SCORINGS, words.score) if words else SCORINGS
-    nats = margins(scorer.model, scorer.spelling, encoded, text, spans)
+    scores = (*metrics.SCORINGS, words.score) if words else metrics.SCORINGS
+    nats = metrics.margins(scorer.model, scorer.spelling, encoded, text, spans)
     return JudgedSuite(encoded, nats, scores, len(same))
 
 
@@ -283,12 +274,10 @@ def accuracy(results: Judged, rows: pd.Series, scoring: int) -> pd.DataFrame:
     """
     shares = []
     for model, result in results.items():
-        nats = result.margins[:, scoring]
-        is_judged = ~np.isnan(nats)
-        pairs = pd.DataFrame({"right": credit(nats), "tie": is_tie(nats)})[is_judged]
-        for group, of_group in pairs.groupby(rows[is_judged]):
-            right, count = of_group["right"].sum(), len(of_group)
-            ties, interval = of_group["tie"].sum(), wilson(right, count)
+        nats = pd.Series(result.margins[:, scoring], rows.index).dropna()
+        for group, of_group in nats.groupby(rows):
+            right, count = metrics.credit(of_group).sum(), len(of_group)
+            ties, interval = metrics.is_tie(of_group).sum(), metrics.wilson(right, count)
             shares.append((group, model, count, ties, right / count, *interval))
     return pd.DataFrame(shares, columns=["group", "model", "pairs", "ties", "share", "low", "high"])
 
@@ -312,7 +301,7 @@ def with_people(results: Judged, suite: WrittenSuite, column: str) -> pd.DataFra
                     f"got {len(pairs)}"
                 )
             r, rank = (np.corrcoef(values.T)[0, 1] for values in (pairs, pairs.rank()))
-            z, reach = np.arctanh(min(r, 1 - 1e-12)), Z / np.sqrt(len(pairs) - 3)
+            z, reach = np.arctanh(min(r, 1 - 1e-12)), metrics.Z / np.sqrt(len(pairs) - 3)
             low, high = np.tanh([z - reach, z + reach])
             shown = {"r": f"{r:.3f}", "95 %": f"{low:.3f} to {high:.3f}", "ρ": f"{rank:.3f}"}
             rows.append({"model": model, "score": score, "pairs": f"{len(pairs):,}", **shown})
@@ -384,8 +373,8 @@ def items(results: Judged, suite: WrittenSuite, words: CriticalWords | None = No
     parts = {}
     for model, result in results.items():
         nats = pd.DataFrame(result.margins, columns=result.scores)
-        right = pd.DataFrame(credit(result.margins), columns=[f"{name}, right" for name in nats])
-        parts[model] = pd.concat([table, nats, right], axis=1)
+        nats[[f"{name}, right" for name in nats]] = metrics.credit(result.margins)
+        parts[model] = pd.concat([table, nats], axis=1)
     return pd.concat(parts, names=["model"]).reset_index("model").reset_index(drop=True)
 
 
@@ -395,7 +384,7 @@ def distinct_scorings(results: Judged) -> list[int]:
     for suite, *_ in results.values():
         if _differ_in_length(suite).any():
             shown.add(2)
-        regions, first = critical_regions(suite), suite.critical
+        regions, first = metrics.critical_regions(suite), suite.critical
         if ((regions.good_end - first > 1) | (regions.bad_end - first > 1))[suite.known].any():
             shown.add(3)
     return sorted(shown)
