@@ -17,36 +17,11 @@ from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from accord.errors import AccordError
+from accord.models.common import schema
 from accord.models.common.checks import nearest
-from accord.models.common.schema import (
-    JSON_TYPES,
-    LIMITS,
-    NAMES,
-    Range,
-    check_keys,
-    checked,
-    extras,
-    hints_of,
-    json_schema,
-    meaning,
-    plain,
-    short,
-)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -56,7 +31,7 @@ Choice = str | dict
 Named = TypeVar("Named")
 LISTING = "parts.json"  # descriptions of the parts of a package, group by group
 OWN = Path(__file__).parents[1]  # the folder with those of Accord's own tables
-WEIGHT = Annotated[float, Range(ge=0)]
+WEIGHT = Annotated[float, schema.Range(ge=0)]
 
 
 def imported(place: str) -> Any:
@@ -162,21 +137,16 @@ def described(part: Any) -> Part:
     for name, parameter in inspect.signature(part, eval_str=True).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
             settings[name] = Setting(parameter.annotation, parameter.default)
-            if parameter.default is parameter.empty or not _can_be_listed(parameter.annotation):
+            if parameter.default is parameter.empty or not schema.is_setting(parameter.annotation):
+                types = ", ".join(schema.NAMES.values())
                 raise AccordError(
-                    f"expected the setting '{name}' to have a type of {', '.join(NAMES.values())} "
-                    "and a default"
+                    f"expected the setting '{name}' to have a type of {types} and a default"
                 )
     text = (inspect.getdoc(part) or "").partition("\n\n")[0].replace("\n", " ")
     file = inspect.getsourcefile(part)
     if file is None:
         raise AccordError("it has no source file")
     return Part(text, settings, getattr(part, "about", {}), Path(file))
-
-
-def _can_be_listed(hint: Any) -> bool:
-    kinds = get_args(plain(hint)) if isinstance(plain(hint), UnionType) else [plain(hint)]
-    return all(kind in NAMES or get_origin(kind) is Literal for kind in kinds)
 
 
 class Registry(Mapping[str, Any]):
@@ -261,7 +231,7 @@ class Registry(Mapping[str, Any]):
         point = None if is_here else self._points().get(name)
         folder = OWN if name in self.table else _package(point.module) if point else None
         if entry := _listing(folder).get(self.group, {}).get(name):
-            settings = {key: _setting(schema) for key, schema in entry["settings"].items()}
+            settings = {key: _setting(form) for key, form in entry["settings"].items()}
             spec = find_spec(point.module) if point else None
             file = Path(spec.origin or "") if spec else None
             return Part(entry["meaning"], settings, entry["about"], file)
@@ -271,7 +241,7 @@ class Registry(Mapping[str, Any]):
         except (TypeError, ValueError, NameError, AttributeError) as error:
             raise AccordError(
                 f"{self.kind} '{name}': expected a class or function of a file, found "
-                f"{short(part)} ({error})"
+                f"{schema.short(part)} ({error})"
             ) from None
         facts = {**description.about, **self._registered.get(name, (part, {}))[1]}
         return replace(
@@ -296,15 +266,15 @@ class Registry(Mapping[str, Any]):
         if not isinstance(kind, str) or kind not in self:
             close = nearest(str(kind)[:100], self, most=0)
             raise AccordError(
-                f"{where}: expected one of {', '.join(self)}, got {short(kind)}{close}"
+                f"{where}: expected one of {', '.join(self)}, got {schema.short(kind)}{close}"
             )
         try:
             known = self.part(kind).settings
         except AccordError as error:
             raise AccordError(f"{where}: {error}") from None
-        check_keys(settings, known, f"{where}: {kind}", "setting")
+        schema.check_keys(settings, known, f"{where}: {kind}", "setting")
         full = {
-            name: checked(hint, settings.get(name, default), f"{where}: {kind}.{name}")
+            name: schema.checked(hint, settings.get(name, default), f"{where}: {kind}.{name}")
             for name, (hint, default) in known.items()
         }
         return {"kind": kind, **full} if full else kind
@@ -326,7 +296,11 @@ class Registry(Mapping[str, Any]):
         """Return the files that the settings of a choice name."""
         kind, settings = parted(choice)
         known = self.part(kind).settings
-        return [name for key, name in settings.items() if name and FILE in extras(known[key].hint)]
+        return [
+            name
+            for key, name in settings.items()
+            if name and FILE in schema.extras(known[key].hint)
+        ]
 
     def json_schema(self) -> dict[str, Any]:
         """Describe how a part is chosen: by its name, or with its settings."""
@@ -352,13 +326,13 @@ class Several:
     def choose(self, value: Any, where: str) -> dict[str, Any]:
         """Return the mapping with all settings, in the order of the parts; 0 is no weight."""
         chosen: dict[str, Any] = {}
-        for name, settings in checked(dict, value, where).items():
+        for name, settings in schema.checked(dict, value, where).items():
             if self.weighed:
                 self.registry.choose(name, where)
-                if weight := checked(WEIGHT, settings, f"{where}.{name}"):
+                if weight := schema.checked(WEIGHT, settings, f"{where}.{name}"):
                     chosen[name] = weight
             else:
-                settings = checked(dict | None, settings, f"{where}.{name}") or {}
+                settings = schema.checked(dict | None, settings, f"{where}.{name}") or {}
                 chosen[name] = parted(self.registry.choose({**settings, "kind": name}, where))[1]
         known = self.registry.own if {*chosen} <= {*self.registry.own} else self.registry
         return {name: chosen[name] for name in known if name in chosen}
@@ -370,7 +344,7 @@ class Several:
     def json_schema(self) -> dict[str, Any]:
         """Describe the mapping: a weight or the settings for each name."""
         properties = {
-            name: json_schema(WEIGHT)
+            name: schema.json_schema(WEIGHT)
             if self.weighed
             else {"type": "object", "properties": _settings(part)}
             for name, part in self.registry.parts().items()
@@ -427,33 +401,32 @@ def _settings(part: Part) -> dict[str, Any]:
     """Describe settings in JSON schema; one that chooses a part names the registry."""
     settings: dict[str, Any] = {}
     for name, (hint, default) in part.settings.items():
-        registry = next((extra for extra in extras(hint) if isinstance(extra, Registry)), None)
-        if registry is None:
-            settings[name] = json_schema(hint) | {"default": default}
-        else:
-            group = [registry.kind, registry.group]
-            settings[name] = {"description": meaning(hint), "default": default, "parts": group}
+        registries = [extra for extra in schema.extras(hint) if isinstance(extra, Registry)]
+        form = {"description": schema.meaning(hint)} if registries else schema.json_schema(hint)
+        settings[name] = form | {"default": default}
+        for registry in registries:
+            settings[name]["parts"] = [registry.kind, registry.group]
     return settings
 
 
-def _setting(schema: Mapping[str, Any]) -> Setting:
+def _setting(form: Mapping[str, Any]) -> Setting:
     """Return the setting that JSON schema describes."""
     kind: Any = Choice
-    notes: list[Any] = [schema.get("description", "")]
-    if "parts" in schema:
-        name, group = schema["parts"]
+    notes: list[Any] = [form.get("description", "")]
+    if "parts" in form:
+        name, group = form["parts"]
         notes.append(Registry.of_group.get(group) or Registry(name, group))
-    elif "enum" in schema:
-        kind = Literal[tuple(schema["enum"])]
+    elif "enum" in form:
+        kind = Literal[tuple(form["enum"])]
     else:
-        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        kinds = tuple(kind for kind, name in JSON_TYPES.items() if name in names)
+        names = form["type"] if isinstance(form["type"], list) else [form["type"]]
+        kinds = tuple(kind for kind, name in schema.JSON_TYPES.items() if name in names)
         kind = Union[kinds]  # noqa: UP007  # of a list
-    if limits := {name: schema[key] for name, key in LIMITS.items() if key in schema}:
-        notes.append(Range(**limits))
-    if "format" in schema:
-        notes.append(Format(schema["format"]))
-    return Setting(Annotated[kind, *notes], schema["default"])
+    if limits := {name: form[key] for name, key in schema.LIMITS.items() if key in form}:
+        notes.append(schema.Range(**limits))
+    if "format" in form:
+        notes.append(Format(form["format"]))
+    return Setting(Annotated[kind, *notes], form["default"])
 
 
 def _places() -> tuple[tuple[str, float], ...]:
@@ -473,8 +446,8 @@ def _parts_chosen(params: type) -> dict[str, Registry | Several]:
     """Return the fields of a dataclass that choose a part, `Annotated[Choice, ENCODERS]`."""
     return {
         name: extra
-        for name, hint in hints_of(params).items()
-        for extra in extras(hint)
+        for name, hint in schema.hints_of(params).items()
+        for extra in schema.extras(hint)
         if isinstance(extra, Registry | Several)
     }
 
@@ -499,7 +472,7 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
     part = registry.part(kind)
     paths = [] if kind in registry.own or part.file is None else [part.file]
     for name, setting in part.settings.items():
-        for extra in extras(setting.hint):
+        for extra in schema.extras(setting.hint):
             if isinstance(extra, Registry):
                 paths += _outside(extra, settings[name])
     return paths

@@ -85,6 +85,12 @@ def plain(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
+def is_setting(hint: Any) -> bool:
+    """Return whether a type can be that of a setting, which a listing holds as JSON."""
+    kinds = get_args(plain(hint)) if isinstance(plain(hint), UnionType) else [plain(hint)]
+    return all(kind in NAMES or get_origin(kind) is Literal for kind in kinds)
+
+
 def checked(kind: type[Kind] | Any, value: Any, where: str) -> Any:
     """Return the value as the type, or raise an error that names the place and what was expected.
 
