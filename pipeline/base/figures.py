@@ -90,16 +90,15 @@ def _panels(panels: int, width: float, height: float) -> tuple[Figure, Sequence[
 
 @styled
 def loss_curves(curves: pd.DataFrame) -> Figure:
-    """Draw validation loss by epoch, training loss dotted, a ring around the best epoch."""
+    """Draw validation loss by epoch, a ring around the best epoch."""
     figure, axes = _drawing(7, 4)
     models = curves.groupby("model", sort=False)
     for (model, rows), colour in zip(models, cycle(COLOURS), strict=False):
         axes.plot(rows["epoch"], rows["valid_nats"], color=colour, label=model, linewidth=2)
-        axes.plot(rows["epoch"], rows["train_nats"], color=colour, linestyle=":", linewidth=1.5)
         best = rows.loc[rows["valid_nats"].idxmin()]
         axes.plot(best["epoch"], best["valid_nats"], "o", color=colour, markersize=8, mfc="none")
-    axes.set(xlabel="epoch", ylabel="nats per word, its spelling left out")
-    axes.set_title("validation (solid) and training (dotted) loss")
+    axes.set(xlabel="epoch", ylabel="nats per word")
+    axes.set_title("validation loss")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()
     return figure

@@ -71,12 +71,14 @@ def _numbers(table: "pd.DataFrame") -> list[bool]:
 
 
 def html_table(table: "pd.DataFrame") -> str:
-    """Return a table that scrolls by itself on a narrow screen."""
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in table.columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in table.itertuples(index=False)
-    )
+    """Return a table; on a narrow screen a row is a list of its cells with their names."""
+    names = [escape(str(name)) for name in table.columns]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = ""
+    for row in table.itertuples(index=False):
+        cells = zip(names, map(escape, map(str, row)), strict=True)
+        texts = (f'<td data-name="{name}">{cell}</td>' for name, cell in cells)
+        body += f"<tr>{''.join(texts)}</tr>"
     return (
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"

@@ -235,7 +235,7 @@ class EvaluateParams(Section):
 
 @dataclass(frozen=True)
 class ReportParams(Section):
-    title: Annotated[str, "of the page"] = "Accord"
+    title: Annotated[str, "of the page; empty: the run's name and its sources"] = ""
 
 
 SECTIONS: dict[str, type[Section]] = {

@@ -46,12 +46,13 @@ class ScoredText:
     is_end: np.ndarray
     is_spelled: np.ndarray  # words spelled by the character model
     is_unseen: np.ndarray  # words that training lacks
+    lengths: np.ndarray  # characters of each word and the space after it; 0 of an end
     characters: int  # of the text as it is written
 
-    def part(self, chosen: np.ndarray, characters: int) -> "ScoredText":
-        """Return the chosen words and ends, which have this number of characters."""
-        arrays = (self.log_p, self.is_end, self.is_spelled, self.is_unseen)
-        return ScoredText(*(array[chosen] for array in arrays), characters)
+    def part(self, chosen: np.ndarray) -> "ScoredText":
+        """Return the chosen words and ends."""
+        arrays = (self.log_p, self.is_end, self.is_spelled, self.is_unseen, self.lengths)
+        return ScoredText(*(array[chosen] for array in arrays), int(self.lengths[chosen].sum()))
 
     @property
     def words(self) -> int:
@@ -83,7 +84,16 @@ def bits_per_character(text: ScoredText) -> float:
     return -text.log_p.sum() / np.log(2) / text.characters
 
 
-@METRICS.register("perplexity of unseen words", column="unseen words' ppl", digits=0)
+@METRICS.register("bits per character of unseen words", column="unseen bits/char", digits=2)
+def bits_per_unseen_character(text: ScoredText) -> float | None:
+    """−log₂ p per character of the words that the training text lacks."""
+    unseen = text.is_unseen
+    return (
+        -text.log_p[unseen].sum() / np.log(2) / text.lengths[unseen].sum() if unseen.any() else None
+    )
+
+
+@METRICS.register("perplexity of unseen words")
 def perplexity_of_unseen_words(text: ScoredText) -> float | None:
     """Perplexity of the words that the training text lacks."""
     return np.exp(-text.log_p[text.is_unseen].mean()) if text.is_unseen.any() else None
@@ -128,19 +138,17 @@ def measure(
     log_p, is_spelled = score_text(model, spelling, sentences, split.text, UNKNOWN_ID)
     rate = len(log_p) / (time.monotonic() - start)
     is_end = sentences.ids == END_ID
-    scored = ScoredText(log_p, is_end, is_spelled, split.unseen, split.characters)
+    lengths = np.array([*(len(form) + 1 for form in split.text.forms), 0])[split.text.positions]
+    scored = ScoredText(log_p, is_end, is_spelled, split.unseen, lengths, split.characters)
     return summary(scored) | {"words scored per second": rate}, scored
 
 
 def measure_parts(split: HeldOut, scored: ScoredText) -> dict[str, dict]:
     """Return the figures of each source's sentences in a split with several sources."""
-    # A word's letters and the space or line end after it; position −1, an end, has none.
-    characters = np.array([*(len(form) + 1 for form in split.text.forms), 0])[split.text.positions]
     figures = {}
     for source, is_of_source in split.parts.items():
         chosen = np.repeat(is_of_source, split.sentences.lengths)
-        part = scored.part(chosen, int(characters[chosen].sum()))
-        figures[f"{split.name}/{source}"] = summary(part)
+        figures[f"{split.name}/{source}"] = summary(scored.part(chosen))
     return figures
 
 

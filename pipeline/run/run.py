@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from accord.corpora.sources import part_names
 from accord.errors import AccordError
 from accord.models.common.files import clear_partial
 from accord.pipeline.base.artefact import (
@@ -214,7 +215,11 @@ class Run(OpenedRun):
 
     def params(self, model: str, stage: Stage) -> Any:
         sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
-        return sections[stage.name]
+        params = sections[stage.name]
+        if stage.name == "report" and not params.title:
+            sources = ", ".join(part_names(sections["corpus"].source))
+            return replace(params, title=f"{self.config.name}: {sources}")
+        return params
 
     def is_student(self, model: str) -> bool:
         """Return whether models of this run are its teachers, which are trained before it."""

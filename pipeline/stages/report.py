@@ -46,7 +46,7 @@ REAL = (
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
     "learning": "Perplexity by the size of the training text; a cross is a seed.",
-    "curves": "Loss by epoch; a ring marks the epoch whose weights were kept.",
+    "curves": "Loss on validation by epoch, spelling included; a ring marks the kept epoch.",
     "agreement": "Share of minimal pairs whose right sentence is likelier, by construction, with "
     "its 95 % interval. A tie counts one half.",
 }
@@ -60,6 +60,10 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
 
     scores = of_models(of_stage("evaluate"))
     curves = of_models(of_stage("train"), read_epochs)
+    # The network's loss leaves out what the character model spells, which is the same each epoch.
+    losses = scores.query("split == 'valid' and metric == 'nats per word'").set_index("model")
+    best = curves.groupby("model")["valid_nats"].transform("min")
+    curves["valid_nats"] += curves["model"].map(losses["value"]) - best
     coverage = of_models(of_stage("analyse"), lambda folder: pd.read_csv(folder / "coverage.csv"))
     table = comparison_table(scores)
     scores.to_parquet(out / "scores.parquet", index=False)

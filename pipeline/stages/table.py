@@ -248,7 +248,7 @@ _STAGES = (
             "critical word, is likelier",
         },
         params=EvaluateParams,
-        version=3,
+        version=4,
         files=_files_of_metrics,
     ),
     Stage(
@@ -274,7 +274,7 @@ _STAGES = (
             "*.svg": "the same, without a ground",
         },
         params=ReportParams,
-        version=7,
+        version=8,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),

@@ -39,6 +39,7 @@ def artefact_file(runs: Path, pattern: str) -> Path:
 
 def test_every_flipped_byte_and_every_truncation_is_found_with_its_file(runs):
     assert list(faults(runs / "tiny")) == []
+    shutil.rmtree(runs / "tiny" / "stages")  # links to files that are there already
     files = sorted(path for path in runs.rglob("*") if path.is_file() and path.stat().st_size)
     chance = random.Random(9)
     for damage, times in ((flipped, FLIPS), (truncated, TRUNCATIONS)):

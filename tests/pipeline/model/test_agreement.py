@@ -170,6 +170,7 @@ TEXT = ScoredText(
     is_end=np.array([0, 0, 0, 1, 0, 1], bool),
     is_spelled=np.array([0, 1, 0, 0, 0, 0], bool),
     is_unseen=np.array([0, 1, 0, 0, 1, 0], bool),
+    lengths=np.array([3, 8, 5, 0, 4, 0]),
     characters=20,
 )
 
@@ -182,6 +183,7 @@ def test_each_figure_has_its_own_denominator():
             "nats per word without ends": 18 / 4,
             "bits per character": 21 / np.log(2) / 20,
             "perplexity of unseen words": np.exp(14 / 2),
+            "bits per character of unseen words": 14 / np.log(2) / 12,
             "words": 4,
             "sentences": 2,
             "share of words unseen in training": 2 / 4,
@@ -191,13 +193,13 @@ def test_each_figure_has_its_own_denominator():
 
 
 def test_a_part_of_a_text_has_the_figures_of_its_own_words():
-    found = summary(TEXT.part(np.array([0, 0, 0, 0, 1, 1], bool), 4))
+    found = summary(TEXT.part(np.array([0, 0, 0, 0, 1, 1], bool)))
     assert found["nats per word"] == pytest.approx(8.5 / 2)
     assert found["bits per character"] == pytest.approx(8.5 / np.log(2) / 4)
     assert (found["words"], found["sentences"]) == (1, 1)
 
 
 def test_without_unseen_words_they_have_no_perplexity():
-    found = summary(TEXT.part(np.array([1, 0, 1, 1, 0, 0], bool), 9))
+    found = summary(TEXT.part(np.array([1, 0, 1, 1, 0, 0], bool)))
     assert "perplexity of unseen words" not in found
     assert found["share of words unseen in training"] == 0
