@@ -20,7 +20,7 @@ FLIPS, TRUNCATIONS = 40, 20
 @pytest.fixture
 def runs(tmp_path, tiny_run) -> Path:
     """A copy of the finished tiny run's folder of runs."""
-    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs", symlinks=True)
     return tmp_path / "runs"
 
 
@@ -250,7 +250,7 @@ def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(
 
 
 def test_the_next_run_leaves_nothing_hidden(tiny_run, tmp_path):
-    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs", symlinks=True)
     tokenised = next((runs / "artefacts").glob("tokenise-*"))
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
@@ -265,7 +265,7 @@ def test_the_next_run_leaves_nothing_hidden(tiny_run, tmp_path):
 
 def test_a_finished_run_is_not_written_to(tiny_run, tmp_path):
     """It may lie in a folder that is read-only."""
-    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs", symlinks=True)
     for path in runs.rglob("*"):
         os.utime(path, (0, 0))
     accord.run("tiny", set={"train.epochs": 3}, runs=runs)
@@ -274,7 +274,7 @@ def test_a_finished_run_is_not_written_to(tiny_run, tmp_path):
 
 @pytest.mark.slow
 def test_a_training_that_is_forced_and_killed_leaves_the_model_of_before(tiny_run, tmp_path):
-    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs", symlinks=True)
     made = ["tiny", "--set", "train.epochs=3", "--force", "train", "--runs", str(runs)]
     command = [sys.executable, "-m", "accord.pipeline.cli.main", "run", *made]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:

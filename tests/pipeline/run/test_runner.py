@@ -35,7 +35,7 @@ ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
 @pytest.fixture
 def runs(tmp_path, tiny_run) -> Path:
     """A copy of the finished tiny run's folder of runs, in another place."""
-    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs", symlinks=True)
     return tmp_path / "runs"
 
 

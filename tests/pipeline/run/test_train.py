@@ -82,7 +82,7 @@ def test_a_copied_run_is_trained_elsewhere_and_taken_over(
 @pytest.fixture
 def received(tmp_path, tiny_run) -> Path:
     """The folder of runs with an artefact `train` that another machine has sent."""
-    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs", symlinks=True)
     shutil.rmtree(tmp_path / "runs" / "tiny")
     return tmp_path / "runs"
 

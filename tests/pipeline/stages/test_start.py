@@ -210,7 +210,7 @@ def test_what_the_start_holds_decides_what_is_made_anew(
     mine, start, text, adapted, tmp_path, capsys
 ):
     copied = shutil.copytree(start, tmp_path / "copied")
-    runs = shutil.copytree(adapted.folder.parent, tmp_path / "runs")
+    runs = shutil.copytree(adapted.folder.parent, tmp_path / "runs", symlinks=True)
     capsys.readouterr()
     go_on(mine, copied, runs, **{"corpus.source": text})
     assert "all stages" in capsys.readouterr().err  # the same content in another folder
