@@ -173,6 +173,13 @@ SPLITS = {"validation": "valid"}  # the hub's name -> ours; any other is kept
 ID_COLUMNS = ("sent_id", "idx", "id")
 
 
+def saved_folder(source: str) -> Path | None:
+    """Return the folder of a data set that `save_to_disk` wrote; None for another source."""
+    folder = Path(source.partition("#")[0]).expanduser()
+    names = ("dataset_dict.json", "state.json")
+    return folder if any((folder / name).is_file() for name in names) else None
+
+
 class Address(NamedTuple):
     id: str
     config: str | None
@@ -182,7 +189,7 @@ class Address(NamedTuple):
 def hub_address(source: str) -> Address:
     """Split `hub:universal-dependencies/universal_dependencies:fr_gsd#text` into its parts."""
     place, _, column = source.removeprefix(HUB).partition("#")
-    id, _, config = place.partition(":")
+    id, _, config = (place, "", "") if saved_folder(source) else place.partition(":")
     if not id:
         raise CorpusError(f"{source!r}: expected hub:ID, hub:ID:CONFIG or hub:ID:CONFIG#COLUMN")
     return Address(id, config or None, column or None)
@@ -193,8 +200,8 @@ def read_hub(source: str, limit: int | None = None) -> Iterator[Sentence]:
 
     `limit` counts training sentences. When it is reached, the download stops.
     """
-    address = hub_address(source)
-    splits = load_hub(address)
+    address, saved = hub_address(source), saved_folder(source)
+    splits = load_hub(address) if saved is None else load_saved(saved)
     for name, examples in splits.items():
         split = SPLITS.get(name, name) if len(splits) > 1 else None
         sentences = chain.from_iterable(
@@ -202,6 +209,14 @@ def read_hub(source: str, limit: int | None = None) -> Iterator[Sentence]:
             for number, example in enumerate(examples)
         )
         yield from islice(sentences, limit if split in (None, "train") else None)
+
+
+def load_saved(folder: Path) -> Mapping[str, object]:
+    """Open a data set on disk; one without splits is all to be trained on."""
+    import datasets
+
+    saved = datasets.load_from_disk(str(folder))
+    return saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
 
 
 def load_hub(address: Address) -> Mapping[str, object]:
@@ -221,21 +236,22 @@ def _hub_sentences(
     example: dict, place: str, split: str | None, address: Address
 ) -> Iterator[Sentence]:
     name = next((str(example[key]) for key in ID_COLUMNS if example.get(key) is not None), place)
+    document = str(example.get("document") or name)
     if address.column is None and isinstance(example.get("tokens"), list):
         rows = tuple(_treebank_rows(example))
         text = example.get("text") or " ".join(row.form for row in rows if row.kind != "part")
-        yield Sentence(name, text, rows, split, _labels(example), name)
+        yield Sentence(name, text, rows, split, _labels(example), document)
         return
     column = address.column or "text"
     if not isinstance(example.get(column), str):
         raise CorpusError(
-            f"the hub data set {address.id} has no text column {column!r}: "
-            f"expected one of {', '.join(example)}, as in hub:{address.id}#COLUMN"
+            f"the data set {address.id} has no text column {column!r}: "
+            f"expected one of {', '.join(example)}, as in {address.id}#COLUMN"
         )
     for number, line in enumerate(example[column].splitlines()):
         if line.strip():
             place = f"{name}.{number}" if number else name
-            yield Sentence(place, line.strip(), None, split, _labels(example, column), name)
+            yield Sentence(place, line.strip(), None, split, _labels(example, column), document)
 
 
 def _labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:

@@ -114,9 +114,10 @@ def read(
 ) -> Iterator[Sentence]:
     """Yield the sentences of a source; `folder(name)` returns the folder of a corpus's data.
 
-    A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
-    `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`, `.tsv` or `.jsonl`, compressed or not.
-    Of a hub data set no more than the first `limit` sentences to train on are downloaded.
+    A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, a data set of
+    `save_to_disk` (`FOLDER[#COLUMN]`), or `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`,
+    `.tsv` or `.jsonl`, compressed or not. Of a data set no more than the first `limit` sentences to
+    train on are read.
     `left_out` counts the texts that a reader leaves out. `pieces` are those to read.
     """
     is_empty = pieces is None
@@ -132,6 +133,8 @@ def read(
 
 def files(source: str, *, folder: Folder | None = None) -> list[Path]:
     """Return the files that reading this source opens; none for a hub data set."""
+    if saved := formats.saved_folder(source):
+        return sorted(path for path in saved.rglob("*") if path.is_file())
     return [*_files_and_splits(source, folder)]
 
 
@@ -164,7 +167,7 @@ def read_words(
 def _items(
     source: str, folder: Folder | None, limit: int | None, pieces: Sequence[SourcePiece] | None
 ) -> Iterator[Sentence | Unwanted]:
-    if source.startswith(formats.HUB):
+    if source.startswith(formats.HUB) or formats.saved_folder(source):
         yield from formats.read_hub(source, limit)
         return
     paths = _files_and_splits(source, folder)
@@ -188,9 +191,9 @@ def _reader(source: str, path: Path) -> Callable[..., Iterator[Sentence | Unwant
 def shards(sources: Sequence[str], folder: Folder | None, count: int) -> list[list[SourcePiece]]:
     """Cut sources into at most `count` shards of about the same size, in order of `read_parts`.
 
-    Files are cut between lines, where each line stands by itself. A hub data set is not cut.
+    Files are cut between lines, where each line stands by itself. A data set is not cut.
     """
-    paths = {source: files(source, folder=folder) for source in _ordered(sources, folder)}
+    paths = {source: [*_files_and_splits(source, folder)] for source in _ordered(sources, folder)}
     total = sum(path.stat().st_size for of_source in paths.values() for path in of_source) or 1
     shards: dict[int, list[SourcePiece]] = {}
     passed = 0.0  # bytes of the pieces so far
@@ -218,7 +221,7 @@ def _line_ranges(source: str, path: Path, shards_per_byte: float) -> Sequence[tu
 
 
 def _files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
-    if source.startswith(formats.HUB):
+    if source.startswith(formats.HUB) or formats.saved_folder(source):
         return {}
     if corpus := CORPORA.get(source):
         if corpus.folder is not None and folder is None:

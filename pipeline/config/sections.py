@@ -25,7 +25,8 @@ class CorpusParams(Section):
     source: Annotated[
         tuple[str, ...],
         "A corpus name, a path (.txt with one sentence a line, .conllu, or .tsv and .jsonl with a "
-        "column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their "
+        "column `text`), a data set on disk (FOLDER[#COLUMN] of `save_to_disk`), or "
+        "hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their "
         "own, the sentences of the others are for training. A hub data set is read once: `--force "
         "corpus` reads it anew. Splits that are drawn have whole documents: an article, a "
         "headword, an example of the hub, a file. In a .txt a blank line ends a document, in a "

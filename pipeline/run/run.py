@@ -6,6 +6,8 @@ declares: chains that agree share artefacts, and a stage rerun with the same out
 below it.
 """
 
+from __future__ import annotations
+
 import json
 import shutil
 import time
@@ -14,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from accord.corpora.sources import part_names
 from accord.errors import AccordError
@@ -26,6 +28,7 @@ from accord.pipeline.base.artefact import (
     WHOLE_RUN,
     Artefact,
     Store,
+    hash_of_value,
     publish,
     read_json,
     write_json,
@@ -41,6 +44,9 @@ from accord.pipeline.run.opened import OpenedRun
 from accord.pipeline.run.pool import Pool, Shards
 from accord.pipeline.stages.stage import TRAIN, Job, Stage
 from accord.pipeline.stages.table import STAGES, check_names
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
 
 State = Literal["done", "stale", "missing"]
 LINKS = "stages"  # in the folder of a run
@@ -292,6 +298,7 @@ def run(
     runs: str | Path = RUNS,
     shards: Shards | None = None,
     workers: Pool | None = None,
+    sentences: Dataset | DatasetDict | None = None,
 ) -> Run:
     """Run every stage of a preset or configuration file that is not done.
 
@@ -300,14 +307,29 @@ def run(
     by default after the configuration. Each model is trained with `seeds` seeds. `until` stops
     after a stage, and `force` runs stages that are done. `runs` is the folder that holds all runs.
     `shards` says how preparation is shared out, and `workers` train the models side by side; the
-    result is the same.
+    result is the same. `sentences` is the text to train on, with a column `text`, in place of
+    `corpus.source`.
     """
     overrides = _overrides(set) if isinstance(set, Mapping) else set
+    if sentences is not None:
+        overrides = [*overrides, f"corpus.source={json.dumps(str(_saved(sentences, Path(runs))))}"]
     loaded = load_config(config, overrides, models, name)
     seeded = replace(loaded, models=with_seeds(loaded.models, seeds))
     made = Run(seeded, Path(runs), shards, workers)
     made.execute(until, force)
     return made
+
+
+def _saved(sentences: Dataset | DatasetDict, runs: Path) -> Path:
+    """Save a data set among the artefacts, unless it is there; return its folder."""
+    splits = sentences if isinstance(sentences, Mapping) else {"": sentences}
+    contents = {name: split._fingerprint for name, split in splits.items()}
+    folder = runs / ARTEFACTS / f"sentences-{hash_of_value(contents)[:16]}"
+    if not folder.exists():
+        partial = folder.with_name(f".{folder.name}.partial")
+        sentences.save_to_disk(str(partial))
+        partial.rename(folder)
+    return folder
 
 
 def _overrides(values: Mapping[str, Any]) -> list[str]:

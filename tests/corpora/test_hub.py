@@ -76,3 +76,20 @@ def test_reading_streams(repository):
     splits = load_hub(hub_address(address))
     assert isinstance(splits["train"], datasets.IterableDataset)
     assert next(iter(read(address))).text == "Phrase 0."
+
+
+def test_a_data_set_on_disk_is_a_source_with_its_splits_and_documents(tmp_path):
+    texts = {"train": ["Il dort.", "Elle mange."], "validation": ["Il part."], "test": ["Oui."]}
+    splits = {
+        split: datasets.Dataset.from_dict({"phrase": of_split, "document": ["d"] * len(of_split)})
+        for split, of_split in texts.items()
+    }
+    datasets.DatasetDict(splits).save_to_disk(str(tmp_path / "saved"))
+    address = f"{tmp_path / 'saved'}#phrase"
+    sentences = list(read(address))
+    assert [s.text for s in sentences] == [text for of_split in texts.values() for text in of_split]
+    assert [s.split for s in sentences] == ["train", "train", "valid", "test"]
+    assert {s.document for s in sentences} == {"d"}
+    assert {path.suffix for path in files(address)} == {".arrow", ".json"}
+    splits["train"].save_to_disk(str(tmp_path / "one"))
+    assert [s.split for s in read(f"{tmp_path / 'one'}#phrase")] == [None, None]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from datasets import DatasetDict
 
 import accord
 from accord.errors import AccordError, NotFoundError
@@ -82,6 +83,15 @@ def test_a_closed_run_that_stopped_early_answers_as_far_as_it_came(run_once, cap
         run.curves()
     with pytest.raises(AccordError, match="no model 'rn'; the nearest is 'rnn'"):
         run.tokens(model="rn")
+
+
+def test_a_data_set_in_memory_is_trained_on(opened, tmp_path):
+    splits = {split: opened.sentences(split).select_columns("text") for split in ("train", "valid")}
+    splits["test"] = opened.sentences("test").select_columns("text")
+    settings = {"set": {"corpus.valid": 0}, "until": "tokenise", "runs": tmp_path}
+    run = accord.run("tiny", sentences=DatasetDict(splits), **settings)
+    for split, sentences in splits.items():
+        assert run.sentences(split)["text"] == sentences["text"]
 
 
 @pytest.mark.slow
