@@ -164,15 +164,8 @@ class Features:
         expect(name, len(group) == words, f"{words} numbers, one per word", len(group))
         of_signature = np.zeros(self.signature_count, np.int64)
         of_signature[self.signature] = group
-        differs = group != of_signature[self.signature]
-        if differs.any():
-            word = int(np.argmax(differs))
-            signature = self.signature[word]
-            raise AccordError(
-                f"{name}: expected one group in signature {signature}, word {word} is in "
-                f"{group[word]}, others like it in {of_signature[signature]}; "
-                f"features.split_by({name}) separates them"
-            )
+        expected = "one group in each signature, as split_by makes them"
+        check_each(name, group == of_signature[self.signature], expected, group)
         return of_signature
 
     def save(self, path: Path | str) -> None:

@@ -54,12 +54,12 @@ def tied_weights(output: OutputContext) -> dict[str, Any]:
 
 def unigram_of(output: OutputContext) -> Unigram:
     """Return the background; an error if it depends on the context."""
-    if not isinstance(output.background, Unigram):
-        raise AccordError(
-            f"output: {output.name} cannot use a background that depends on the context; "
-            f"expected background.kind: unigram or uniform"
-        )
-    return output.background
+    if isinstance(output.background, Unigram):
+        return output.background
+    raise AccordError(
+        f"output: {output.name} cannot use a background that depends on the context; "
+        f"expected background.kind: unigram or uniform"
+    )
 
 
 def signature_mass(output: OutputContext) -> np.ndarray:

@@ -266,6 +266,7 @@ ARRAYS = (  # of a file
 )
 
 
+@dataclass
 class Prefixes:
     """n_s(hc): how many words of class s begin with h and go on with c.
 
@@ -273,49 +274,39 @@ class Prefixes:
     the same without its last symbol, and that symbol.
     """
 
-    def __init__(
-        self,
-        children: np.ndarray,
-        entries: np.ndarray,
-        counts: np.ndarray,
-        symbols: int,
-        classes: int,
-    ):
-        """`children`: (node, symbol) of the nodes from 1 on; `entries`: (node, class, symbol)."""
-        self.children, self.entries, self.counts = children, entries, counts
-        self.symbols, self.classes = symbols, classes
-        groups = entries // symbols  # (node, class)
+    children: np.ndarray  # (node, symbol) of the nodes from 1 on
+    entries: np.ndarray  # (node, class, symbol)
+    counts: np.ndarray
+    symbols: int
+    classes: int
+
+    def __post_init__(self):
+        groups = self.entries // self.symbols  # (node, class)
         self.starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        self.different = np.diff(self.starts, append=len(entries))
-        self.total = np.add.reduceat(counts, self.starts)
-        node, self.kind = np.divmod(groups[self.starts], classes)
-        self.of_node = np.searchsorted(node, np.arange(len(children) + 2))
+        self.different = np.diff(self.starts, append=len(groups))
+        self.total = np.add.reduceat(self.counts, self.starts)
+        node, self.kind = np.divmod(groups[self.starts], self.classes)
+        self.of_node = np.searchsorted(node, np.arange(len(self.children) + 2))
 
     @classmethod
     def count(
-        cls,
-        words: Sequence[Sequence[int]],
-        kinds: np.ndarray,
-        depth: int,
-        symbols: int,
-        classes: int,
+        cls, words: Sequence[Sequence[int]], kinds: np.ndarray, symbols: int, classes: int
     ) -> "Prefixes":
-        """Count the first `depth` symbols of each word."""
-        lengths = np.array([min(len(word), depth) for word in words])
-        letters = np.array([symbol for word in words for symbol in word[:depth]], np.int64)
+        """Count the symbols of each word."""
+        lengths = np.array([len(word) for word in words])
+        letters = np.array([symbol for word in words for symbol in word], np.int64)
         starts, kinds = np.cumsum(lengths) - lengths, np.asarray(kinds, np.int64)
         node, word, first = np.zeros(len(words), np.int64), np.arange(len(words)), 1
         children, entries = [], []
-        for place in range(depth):
+        for place in range(lengths.max()):
             continues = lengths[word] > place
             node, word = node[continues], word[continues]
             symbol = letters[starts[word] + place]
             entries.append((node * classes + kinds[word]) * symbols + symbol)
             continues = lengths[word] > place + 1
             word = word[continues]
-            keys, node = np.unique(
-                node[continues] * symbols + symbol[continues], return_inverse=True
-            )
+            longer = node[continues] * symbols + symbol[continues]
+            keys, node = np.unique(longer, return_inverse=True)
             node, first = node + first, first + len(keys)
             children.append(keys)
         keys, counts = np.unique(np.concatenate(entries), return_counts=True)
@@ -383,11 +374,12 @@ class NGramSpelling(Spelling):
         alphabet = Alphabet.of_words(words)
         symbols = [[*alphabet.symbols(word), STOP] for word in words]
         reach = min(order, max(map(len, symbols)) + 1)
+        begun = [word[:reach] for word in symbols]
         return cls(
             alphabet,
             *numbers(words, classes, count_classes),
             count(as_text(symbols), reach, len(alphabet)),
-            Prefixes.count(symbols, np.asarray(classes), reach, len(alphabet), count_classes),
+            Prefixes.count(begun, np.asarray(classes), len(alphabet), count_classes),
         )
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
