@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.data import Sentences
+from accord.models.fitting import likeliest_weights
 from accord.models.gpu.kernels import log_softmax_at, sum_of_rows, times_rows
 from accord.models.inference.interface import WORDS_AT_ONCE, slices
 from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import LogLinear, log_linear_of
-from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel, Seen
 from accord.models.phi import Features
 from accord.models.recipe import Recipe

@@ -26,15 +26,16 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from accord.errors import AccordError
-from accord.models.calibration import fit_calibration, fit_temperature
-from accord.models.common.device import (
+from accord.models.common.files import CURVE, PARTIAL, WEIGHTS, remove, write_whole
+from accord.models.common.weights import (
     be_deterministic,
     choose_device,
     freed_memory_kept,
     has_bfloat16,
+    load_weights,
+    parameters_of,
+    save_tensors,
 )
-from accord.models.common.files import CURVE, PARTIAL, WEIGHTS, remove, write_whole
-from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.data import (
     NO_WORD,
     Batch,
@@ -45,6 +46,7 @@ from accord.models.data import (
     batches,
     detached,
 )
+from accord.models.fitting import fit_calibration, fit_temperature
 from accord.models.gpu.executor import Executor
 from accord.models.gpu.processes import from_first
 from accord.models.inference.torch_model import TorchModel

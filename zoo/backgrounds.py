@@ -36,7 +36,7 @@ from accord.models.common.registry import FILE, about, parted
 from accord.models.common.schema import Range
 from accord.models.data import END, Sentences
 from accord.models.encoder import Layers
-from accord.models.mixture import likeliest_weights
+from accord.models.fitting import likeliest_weights
 from accord.models.ngrams import NOTHING, Table, checked_mass, last_words, log_sums
 from accord.models.phi import Features
 from accord.pipeline.base.names import is_special

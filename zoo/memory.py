@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from accord.errors import AccordError
 from accord.models.data import END, Sentences, State, detached
+from accord.models.fitting import chunks
 from accord.models.inference.interface import with_others
 from accord.models.inference.torch_model import TorchModel
-from accord.models.mixture import chunks
 from accord.models.model import LanguageModel
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say, track

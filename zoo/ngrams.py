@@ -37,11 +37,11 @@ from accord.models.background import (
 )
 from accord.models.common.files import whole, write_whole
 from accord.models.data import END, Sentences, preceding
+from accord.models.fitting import likeliest_weights
 from accord.models.gpu.kernels import rows_of
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import distributions
 from accord.models.inference.torch_model import TorchModel
-from accord.models.mixture import likeliest_weights
 from accord.models.model import LanguageModel
 from accord.models.ngrams import Level, NGramTables, Table, count, pack
 from accord.models.spelling.matching import NGramAutomaton

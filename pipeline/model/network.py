@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from accord.errors import AccordError
 from accord.models.background import Background, HistoryContext, Uniform, Unigram
 from accord.models.common.arrays import check_shapes, load_arrays, shapes_of
-from accord.models.common.device import choose_device
 from accord.models.common.registry import about, parted
-from accord.models.common.weights import load_weights, take_weights
+from accord.models.common.weights import choose_device, load_weights, take_weights
 from accord.models.data import Sentences
 from accord.models.encoder import Psi, reads_letters
 from accord.models.inference.interface import InferenceModel

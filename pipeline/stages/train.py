@@ -17,10 +17,15 @@ from torch import Tensor
 from accord.errors import AccordError
 from accord.models.background import FOLDS, Background
 from accord.models.common.arrays import load_array
-from accord.models.common.device import choose_device
 from accord.models.common.files import CURVE, WEIGHTS
 from accord.models.common.schema import Range
-from accord.models.common.weights import load_tensors, load_weights, parameters_of, save_tensors
+from accord.models.common.weights import (
+    choose_device,
+    load_tensors,
+    load_weights,
+    parameters_of,
+    save_tensors,
+)
 from accord.models.data import Sentences
 from accord.models.gpu import processes
 from accord.models.inference.torch_model import in_torch

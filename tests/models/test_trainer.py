@@ -11,9 +11,8 @@ from query_cases import scored
 from torch import nn
 from training_cases import RECIPE, model, sentences
 
-from accord.models.common.device import has_bfloat16
 from accord.models.common.files import WEIGHTS
-from accord.models.common.weights import load_tensors, load_weights
+from accord.models.common.weights import has_bfloat16, load_tensors, load_weights
 from accord.models.data import batches
 from accord.models.optimisers import MuonAndAdamW, optimiser
 from accord.models.parts import SCHEDULES

@@ -10,8 +10,8 @@ from ngram_cases import WORDS, random_sentences
 import accord
 from accord.models.background import Unigram
 from accord.models.data import END, Sentences
+from accord.models.fitting import chunks, score
 from accord.models.inference.torch_model import TorchModel
-from accord.models.mixture import chunks, score
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.pipeline.model.comparison import find

@@ -11,7 +11,7 @@ import pytest
 MEASURED = """
 import resource
 import numpy as np
-from accord.models.common.device import freed_memory_kept
+from accord.models.common.weights import freed_memory_kept
 
 def faults_of_a_block():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

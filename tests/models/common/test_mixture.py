@@ -6,7 +6,7 @@ import torch
 from network_cases import trigrams, untrained
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.mixture import (
+from accord.models.fitting import (
     chunks,
     likeliest_exponents,
     likeliest_weights,
