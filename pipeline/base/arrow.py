@@ -28,9 +28,8 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]])
     """Write rows to an Arrow stream."""
     rows = iter(rows)
     chunks = iter(lambda: list(islice(rows, BATCH)), [])
-    write_batches(
-        path, schema, (pa.RecordBatch.from_pylist(chunk, schema=schema) for chunk in chunks)
-    )
+    batches = (pa.RecordBatch.from_pylist(chunk, schema=schema) for chunk in chunks)
+    write_batches(path, schema, batches)
 
 
 def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
@@ -69,12 +68,10 @@ def batch_ranges(paths: Mapping[str, Path], count: int) -> list[Ranges]:
     """Cut the batches of several tables into at most `count` shards."""
     numbered = [(name, number) for name in paths for number in range(count_batches(paths[name]))]
     cuts = sorted({shard * len(numbered) // count for shard in range(count + 1)})
-    shards = []
-    for first, stop in pairwise(cuts):
-        ranges: Ranges = {}
+    shards: list[Ranges] = [{} for _ in cuts[1:]]
+    for ranges, (first, stop) in zip(shards, pairwise(cuts), strict=True):
         for name, number in numbered[first:stop]:
             ranges[name] = ranges.get(name, (number, 0))[0], number + 1
-        shards.append(ranges)
     return shards
 
 
@@ -135,9 +132,7 @@ class ArrayFile:
     """Writes chunks to one file as `np.save` would write them together."""
 
     def __init__(self, path: Path, dtype: type):
-        self.dtype = np.dtype(dtype)
-        self.length = 0
-        self._file = path.open("wb")
+        self.dtype, self.length, self._file = np.dtype(dtype), 0, path.open("wb")
         self._write_header()
 
     def __enter__(self) -> ArrayFile:
@@ -153,9 +148,8 @@ class ArrayFile:
         self.length += len(chunk)
 
     def _write_header(self) -> None:
-        kind = npy.dtype_to_descr(self.dtype)
-        about = {"descr": kind, "fortran_order": False, "shape": (self.length,)}
-        npy.write_array_header_1_0(self._file, about)
+        about = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False}
+        npy.write_array_header_1_0(self._file, {**about, "shape": (self.length,)})
 
 
 PAGES = -16_384  # kibibytes of the table that SQLite keeps in memory, by its sign

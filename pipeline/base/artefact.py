@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def hash_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -76,10 +75,7 @@ class Artefact:
     def check(self, files: tuple[str, ...] = ()) -> None:
         """Raise an error if one of these files was changed or damaged."""
         for path in self._changed(files, cached_hash):
-            raise Damaged(
-                f"{_fault(path)}; remove the folder {self.folder}, and the same command makes it "
-                f"anew"
-            )
+            raise Damaged(f"{_fault(path)}; {_advice(self.folder)}")
 
     def faults(self) -> Iterator[str]:
         """Read every file and yield the faults."""
@@ -142,6 +138,10 @@ class FinishedRun:
 def name_of(made_from: Mapping[str, Any]) -> str:
     """Return an artefact's name: its stage, and the hash of all that it depends on."""
     return f"{made_from['stage']}-{hash_of_value(made_from)[:16]}"
+
+
+def _advice(folder: Path) -> str:
+    return f"remove the folder {folder}, and the same command makes it anew"
 
 
 def _fault(path: Path) -> str:
@@ -213,10 +213,8 @@ class Store:
         """Read a finished artefact, which may come from another machine."""
         artefact = Artefact.read(self.path(name))
         if name_of(artefact.made_from) != name:
-            raise Damaged(
-                f"{artefact.folder} was made as {name_of(artefact.made_from)}; remove the folder, "
-                f"and the same command makes it anew"
-            )
+            made_as = name_of(artefact.made_from)
+            raise Damaged(f"{artefact.folder} was made as {made_as}; {_advice(artefact.folder)}")
         return artefact
 
     def make(
@@ -341,19 +339,19 @@ def faults(run: Path) -> Iterator[str]:
         for model, stages in manifest["models"].items()
         for stage, name in stages.items()
     }
-    report = run / "report"  # a copy, which people read
-    copies = [report] if (report / META).exists() else []
-    artefacts: dict[Path, Artefact] = {}
-    for folder in dict.fromkeys([*places.values(), *copies]):
+    artefacts: dict[Path, Artefact | None] = dict.fromkeys(places.values())
+    if (run / "report" / META).exists():  # a copy, which people read
+        artefacts[run / "report"] = None
+    for folder in artefacts:
         try:
-            artefacts[folder] = Artefact.read(folder)
+            artefact = artefacts[folder] = Artefact.read(folder)
         except UNREADABLE as error:
             yield str(error)
-            continue
-        yield from artefacts[folder].faults()
-        yield from artefacts[folder].strangers()
+        else:
+            yield from artefact.faults()
+            yield from artefact.strangers()
     for (model, _), folder in places.items():
-        if not (artefact := artefacts.get(folder)):
+        if not (artefact := artefacts[folder]):
             continue
         if folder.name != name_of(artefact.made_from):
             yield f"{folder} was made as {name_of(artefact.made_from)}"

@@ -23,7 +23,6 @@ INSTALL = "pip install 'accord-lm[train]'"
 
 
 def set_level(level: Level) -> None:
-    """Set how much is printed from here on."""
     global _level
     _level = level
 

@@ -183,7 +183,6 @@ SOURCES: dict[str, Source] = {
 
 
 def cache_home() -> Path:
-    """Return the user's cache folder for Accord."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "accord"
 
 

@@ -67,7 +67,7 @@ def read_labels(folder: Path, split: str) -> np.ndarray | None:
 
 def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[int]:
     """Return the number of each kind of label in a condition such as `source=orangesum`."""
-    labels = {}
+    numbers = dict.fromkeys(values, 0)
     for text in condition:
         name, sign, value = text.partition("=")
         if not sign:
@@ -76,10 +76,10 @@ def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> l
             raise AccordError(f"condition: unknown kind of label '{name}'{nearest(name, values)}")
         if value not in values[name]:
             raise AccordError(f"condition: unknown {name} '{value}'{nearest(value, values[name])}")
-        if name in labels:
+        if numbers[name]:
             raise AccordError(f"condition: expected one {name}, got several")
-        labels[name] = value
-    return [of.index(labels[kind]) + 1 if kind in labels else 0 for kind, of in values.items()]
+        numbers[name] = values[name].index(value) + 1
+    return [*numbers.values()]
 
 
 SIZES = "about.json"
@@ -203,7 +203,6 @@ class HeldOut:
 
 
 def read_held_out(folder: Path, split: str) -> HeldOut:
-    """Read a split for evaluation."""
     return HeldOut(
         split,
         read_sentences(folder, split),
@@ -232,7 +231,6 @@ def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -
 
 
 def suites(folder: Path) -> list[str]:
-    """Return the names of the agreement suites."""
     return sorted(path.name.removesuffix(ENDING) for path in folder.glob(f"*{ENDING}"))
 
 

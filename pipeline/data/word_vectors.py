@@ -39,7 +39,6 @@ class WordVectors:
 
 
 def files(source: str) -> list[Path]:
-    """Return the files of a source."""
     if source == SPACY:
         folder = folder_of("spacy-vectors")
         return [folder / "vectors", folder / "key2row"]
@@ -153,7 +152,6 @@ def dense_names(dense: WordVectors) -> list[str]:
 
 
 def is_dense(name: str) -> bool:
-    """Return whether a feature of this name is a dense one."""
     return name.startswith("vector[")
 
 

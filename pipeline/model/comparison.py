@@ -152,7 +152,6 @@ def read_scores(evaluated: Path) -> pd.DataFrame:
 
 
 def read_epochs(trained: Path) -> pd.DataFrame:
-    """Read one model's losses and speed by epoch."""
     return pd.read_csv(trained / CURVE)
 
 
@@ -321,12 +320,10 @@ class Difference:
 
     @property
     def is_real(self) -> bool:
-        """Return whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     @property
     def shown(self) -> dict[str, str]:
-        """Return the columns of a table."""
         return {
             "nats/word more": f"{self.nats:+.4f}",
             "95 % of resamples": f"{self.low:+.4f} to {self.high:+.4f}",

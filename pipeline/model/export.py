@@ -169,7 +169,6 @@ def _round_weights(model: ModelFolder, folder: Path, valid: HeldOut) -> dict[str
 
 
 def _loss(model: ModelFolder, text: HeldOut) -> float:
-    """Return the nats per word of a text."""
     scored = score_text(model.model, model.spelling, text.sentences, text.text, UNKNOWN_ID)
     return -float(scored[0].mean())
 

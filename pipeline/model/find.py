@@ -129,7 +129,6 @@ def one(name: str | Path | None = None, model: str | None = None) -> TrainedMode
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder is a run."""
     return (folder / MANIFEST).is_file()
 
 

@@ -112,7 +112,6 @@ class ModelFolder:
 
     @cached_property
     def background(self) -> BackgroundParams:
-        """Return the kind of b and its settings."""
         return self._checked(BackgroundParams, "background")
 
     @cached_property
@@ -149,7 +148,6 @@ class ModelFolder:
         return Readings(self.folder / ANALYSES, self.words)
 
     def mass(self) -> np.ndarray:
-        """Return b of every word."""
         return self.words.mass(parted(self.background.kind)[0], self.background.share)
 
     @cached_property

@@ -270,7 +270,6 @@ def _alike(line: Line) -> str:
 
 
 def lowercased(pair: Pair) -> Pair:
-    """Return the pair in small letters."""
     return Pair(pair.construction, pair.good.lower(), pair.bad.lower())
 
 
@@ -291,7 +290,6 @@ def pair_table(suite: WrittenSuite) -> pd.DataFrame:
 
 
 def suite_words(pairs: Sequence[Pair]) -> set[str]:
-    """Return the distinct words of all sentences."""
     return {word for pair in pairs for text in (pair.good, pair.bad) for word in words_of(text)}
 
 

@@ -57,7 +57,6 @@ class FrontCoded(Sequence[str]):
 
     @classmethod
     def encode(cls, forms: Sequence[str]) -> "FrontCoded":
-        """Encode sorted forms."""
         shared, rests, preceding = [], [], b""
         for place, form in enumerate(forms):
             letters = form.encode()
@@ -87,7 +86,6 @@ class FrontCoded(Sequence[str]):
             yield from (form.decode(errors="replace") for form in self._block(block))
 
     def between(self, start: int, end: int) -> list[bytes]:
-        """Return the forms from one position to another."""
         first = bisect_right(self.heads, start) - 1
         blocks = range(first, bisect_left(self.heads, end))
         forms = [form for block in blocks for form in self._block(block)]
@@ -626,7 +624,6 @@ class Lemmas:
         ]
 
     def rows(self, lemma: str) -> list[int]:
-        """Return the rows of a lemma."""
         letters = lemma.encode()
         key = letters[:KEY]
         if key not in self._by_key:
@@ -693,7 +690,6 @@ class NamedFeatures:
         return dict(zip(indices.tolist(), values.tolist(), strict=True))
 
     def named(self, word: int) -> dict[str, float]:
-        """Return the features of a word by their names."""
         return {self.names[feature]: value for feature, value in self.row(word).items()}
 
     def grammar(self, word: int) -> list[str]:

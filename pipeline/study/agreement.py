@@ -175,7 +175,6 @@ def judged(runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | Non
 
 
 def _pairs_as_read(scorer: Scorer, suite: WrittenSuite) -> list[Pair]:
-    """Return the pairs in the case that a model reads."""
     return [lowercased(pair) if scorer.lowercase else pair for pair in suite.pairs]
 
 

@@ -190,7 +190,6 @@ class Explained:
 
     @property
     def row(self) -> dict[str, str]:
-        """Return the row of a table."""
         return {
             "predictor": self.name,
             "items": f"{self.items:,}",

@@ -192,8 +192,7 @@ class TextWords:
             noun = self.only(position + 1, "NOUN")
             determiners = [a for a in self.readings[position] if a.upos == "DET"]
             if noun and determiners:
-                number = _shared(determiners, "Number")
-                if number and number == noun.get("Number"):
+                if noun.get("Number", "") == _shared(determiners, "Number"):
                     pair = "determiner_noun", self.words, position + 1, "NOUN", noun, "Number"
                     yield Agreeing(*pair, position)
                 yield from self.adjective_of_noun(position, noun)
@@ -453,13 +452,12 @@ class TreeWords:
         below = self.below.get(participle.id, ())
         if not helpers or any("Reflex=Yes" in token.feats for token in below):
             return
-        auxiliary = helpers[-1].lemma
-        role, name = ROLES.get(auxiliary, (None, ""))
+        role, name = ROLES.get(helpers[-1].lemma, (None, ""))
         for word in self.dependants(participle, role):
             controller = self.controller(word, participle)
             is_third = controller and features(controller.feats).get("Person", "3") == "3"
             is_clear = is_third and not _either_number(controller)
-            is_object = auxiliary == "être" or word.upos == "PRON"
+            is_object = role == "nsubj" or word.upos == "PRON"
             if is_clear and is_object and self.is_before(word, participle):
                 yield from self.shared(name, ["Number", "Gender"], controller, participle)
 
@@ -469,25 +467,20 @@ class TreeWords:
             return token
         head = self.by_id.get(verb.head)
         is_relative = head is not None and relation(verb) == "acl"
-        if not is_relative or not {head.id, token.id} <= self.position.keys():
-            return None
-        return None if self.nouns_between(head, token) else head
+        is_read = is_relative and {head.id, token.id} <= self.position.keys()
+        return head if is_read and not self.nouns_between(head, token) else None
 
     def subjunctive(self, verb: Token) -> Iterator[Agreeing]:
         """Yield a verb in the subjunctive whose clause a trigger introduces."""
-        known = features(verb.feats)
-        if known.get("Mood") != "Sub" or verb.id not in self.position:
-            return
+        known, position = features(verb.feats), self.position.get(verb.id)
         clause = self.by_id.get(verb.head) if relation(verb) in ("aux", "cop") else verb
-        if clause is None:
+        if known.get("Mood") != "Sub" or position is None or clause is None:
             return
         marks = self.dependants(clause, "mark")
         marks += [word for mark in marks for word in self.dependants(mark, "fixed", "mwe")]
         lowered = [form.lower() for form in self.forms]
-        position = self.position[verb.id]
-        positions = (self.position[mark.id] for mark in marks if mark.id in self.position)
-        for que in sorted(positions, reverse=True):
-            if que < position and (asks := trigger(lowered, que)):
+        for que in sorted((self.position.get(mark.id, -1) for mark in marks), reverse=True):
+            if 0 <= que < position and (asks := trigger(lowered, que)):
                 between = [features(token.feats) for token in self.tokens[que + 1 : position]]
                 pair = _subjunctive(known.get("Tense")), self.forms, position, verb.upos, known
                 yield Agreeing(*pair, "Mood", que, between, asks)
