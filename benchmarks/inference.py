@@ -14,7 +14,7 @@ from accord.corpora.sources import read_words
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, with_others
 from accord.models.inference.next_word import TIE, NextWord, WordValues, distributions
-from accord.models.spelling.spelling import spelled_text, with_spelling
+from accord.models.spelling import spelled_text, with_spelling
 from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.data.catalogue import folder_of

@@ -23,8 +23,8 @@ TESTS = {
     "models/inference/interface.py": "constraints",
     "models/inference/torch_model.py": "data trainer",
     "models/log_linear.py": "log_linear calibration expert",
-    "models/spelling/neural.py": "spelling",
-    "models/spelling/spelling.py": "spelling",
+    "models/neural_spelling.py": "spelling",
+    "models/spelling.py": "spelling",
     "models/fitting.py": "calibration",
     "models/optimisers.py": "trainer",
     "models/regularisers.py": "regularisers",
@@ -162,14 +162,14 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("Z over the wrong axis", "logits.log_softmax(dim=1)", "logits.log_softmax(dim=0)"),
         ("shares are not mixed", "(1 - share).log() + prior", "share.log() + prior"),
     ],
-    "models/spelling/neural.py": [
+    "models/neural_spelling.py": [
         (
             "dropout stays on for letters",
             "        model.network.eval()\n        return model",
             "        return model",
         ),
     ],
-    "models/spelling/spelling.py": [
+    "models/spelling.py": [
         ("the empty word has mass", "starts)[:, None] - self.not_empty", "starts)[:, None]"),
         (
             "digits of a number are free",

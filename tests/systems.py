@@ -71,7 +71,7 @@ OTHERS = [
     ("A network as n-grams or an automaton", "survey", "zoo/conversions.py",
      "accord export --to x.arpa"),
     ("Weights set to zero", "survey", "zoo/learning.py", "accord compare --pruned 80"),
-    ("Letters and pieces instead of words", "book §9.4", "models/spelling/spelling.py",
+    ("Letters and pieces instead of words", "book §9.4", "models/spelling.py",
      "--set encode.merges=0"),
     ("Feature hashing", "book §13.2", "pipeline/data/templates.py",
      "--set featurise.templates=[hashed, pos]"),

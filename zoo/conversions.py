@@ -18,7 +18,7 @@ from accord.models.inference.generation import Sampling, sample
 from accord.models.inference.interface import InferenceModel, log_sum_exp
 from accord.models.inference.torch_model import Backward, TorchBackground, TorchModel
 from accord.models.model import LanguageModel
-from accord.models.spelling.spelling import WrittenText, score_text
+from accord.models.spelling import WrittenText, score_text
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import meter, say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID

@@ -36,6 +36,7 @@ from accord.models.background import (
     interpolated,
 )
 from accord.models.common.files import whole, write_whole
+from accord.models.constraints import NGramAutomaton
 from accord.models.data import END, Sentences, preceding
 from accord.models.fitting import likeliest_weights
 from accord.models.gpu.kernels import rows_of
@@ -44,7 +45,6 @@ from accord.models.inference.next_word import distributions
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.ngrams import Level, NGramTables, Table, count, pack
-from accord.models.spelling.matching import NGramAutomaton
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:

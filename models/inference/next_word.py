@@ -17,7 +17,7 @@ import numpy as np
 
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, slices, with_others
-from accord.models.spelling.spelling import with_spelling
+from accord.models.spelling import with_spelling
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # log p below which p is 0 in every precision

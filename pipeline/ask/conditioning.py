@@ -13,7 +13,7 @@ from accord.models.common.checks import nearest
 from accord.models.constraints import likeliest_weight, primed
 from accord.models.data import Sentences
 from accord.models.inference.interface import expect_words
-from accord.models.spelling.spelling import SubwordModel
+from accord.models.spelling import SubwordModel
 from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID

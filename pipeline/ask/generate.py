@@ -32,14 +32,14 @@ from accord.models.constraints import (
     FORBIDDEN,
     ConstrainedModel,
     Expression,
+    Matching,
     WordAutomaton,
     matches,
 )
 from accord.models.data import Sentences
 from accord.models.inference.generation import Generated, Sampling, beam, sample
 from accord.models.inference.interface import expect_words
-from accord.models.spelling.matching import Matching
-from accord.models.spelling.spelling import Spelling
+from accord.models.spelling import Spelling
 from accord.pipeline.ask.explain import beginning_words
 from accord.pipeline.ask.scorer import Scorer, split_texts, without_gap
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_special, is_unknown

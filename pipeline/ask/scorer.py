@@ -34,7 +34,7 @@ from accord.models.common.registry import Registry, imported
 from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, Rows, expect_words
 from accord.models.inference.next_word import Expected, NextWord, WordValues, distributions
-from accord.models.spelling.spelling import WrittenText, score_text, spelled_text
+from accord.models.spelling import WrittenText, score_text, spelled_text
 from accord.pipeline.ask.split import PARTS, Split
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special

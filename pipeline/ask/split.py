@@ -23,7 +23,7 @@ import numpy as np
 from accord.models.common.arrays import narrow
 from accord.models.data import in_a_row
 from accord.models.inference.interface import InferenceModel
-from accord.models.spelling.spelling import with_spelling
+from accord.models.spelling import with_spelling
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.model.words import Readings
 

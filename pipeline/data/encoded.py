@@ -20,7 +20,7 @@ from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import (
+from accord.models.spelling import (
     BOUNDARY,
     COUNTS,
     SPELLER,

@@ -23,7 +23,7 @@ from accord.models.common.arrays import load_model, load_weights, packed, save_s
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import extension, imported, parted
 from accord.models.parts import BACKGROUNDS
-from accord.models.spelling.spelling import score_text
+from accord.models.spelling import score_text
 from accord.pipeline.base.artefact import Artefact
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import MADE_OF, UNKNOWN_ID

@@ -51,7 +51,7 @@ from accord.models.ngrams import discounted
 from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.spelling.spelling import Spelling, SubwordModel, count_subwords, load_spelling
+from accord.models.spelling import Spelling, SubwordModel, count_subwords, load_spelling
 from accord.pipeline.base.artefact import (
     FORMAT,
     META,

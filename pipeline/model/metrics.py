@@ -27,7 +27,7 @@ from accord.models.common.files import CURVE
 from accord.models.common.registry import Registry
 from accord.models.data import Model
 from accord.models.parts import PHASES
-from accord.models.spelling.spelling import Spelling, WrittenText, score_text
+from accord.models.spelling import Spelling, WrittenText, score_text
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import END_ID, UNKNOWN_ID
 from accord.pipeline.data.encoded import HeldOut, Suite

@@ -21,7 +21,7 @@ from accord.models.model import LanguageModel
 from accord.models.parts import BACKGROUNDS, CONDITIONS, HISTORIES, SMOOTHINGS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.spelling.spelling import SubwordModel, ends_of_words, subword_mass
+from accord.models.spelling import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import CONFIG
 from accord.pipeline.model.folder import ModelFolder, without_the_impossible

@@ -10,11 +10,11 @@ import pandas as pd
 from accord.errors import AccordError
 from accord.models.common.registry import imported, outside_files, parted
 from accord.models.fine_tuning import adapted
+from accord.models.neural_spelling import NeuralSpelling
 from accord.models.ngrams import discounted, groups_of
 from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
-from accord.models.spelling.neural import NeuralSpelling
-from accord.models.spelling.spelling import NGramSpelling, Spelling
+from accord.models.spelling import NGramSpelling, Spelling
 from accord.pipeline.base.artefact import Inputs, hash_of_file
 from accord.pipeline.base.names import (
     PRETRAINING,

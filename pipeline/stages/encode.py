@@ -14,7 +14,7 @@ from accord.errors import AccordError
 from accord.models.common.arrays import load_array
 from accord.models.common.files import load_json
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import COUNTS, count_subwords
+from accord.models.spelling import COUNTS, count_subwords
 from accord.pipeline.base.arrow import ArrayFile, Ranges, batch_ranges, batches, splits
 from accord.pipeline.base.artefact import Inputs
 from accord.pipeline.base.messages import say

@@ -17,7 +17,7 @@ from accord.lexicon.tables import read_table
 from accord.models.common.checks import expect, nearest
 from accord.models.common.registry import outside_files
 from accord.models.parts import BACKGROUNDS
-from accord.models.spelling.spelling import COUNTS
+from accord.models.spelling import COUNTS
 from accord.pipeline.base.arrow import WRITTEN
 from accord.pipeline.base.names import (
     ABOUT,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accord.models.spelling.neural import NeuralSpelling
-from accord.models.spelling.spelling import NGramSpelling, Spelling
+from accord.models.neural_spelling import NeuralSpelling
+from accord.models.spelling import NGramSpelling, Spelling
 
 WORDS = ["ba", "bab", "a", "abba", "b", "bbab", "aab", "12", "7", "ab1", "21"]
 CLASSES = [0, 0, 1, 1, 0, 0, 1, 2, 2, 1, 2]

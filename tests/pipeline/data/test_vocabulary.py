@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import accord
 from accord import lexicon
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import count_subwords
+from accord.models.spelling import count_subwords
 from accord.pipeline.base.names import UNKNOWN
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.encoded import BOUNDARY, BYTES, Speller

@@ -13,7 +13,7 @@ import accord
 from accord import lexicon
 from accord.corpora.tokenise import normalise
 from accord.models.phi import Features
-from accord.models.spelling.spelling import load_spelling
+from accord.models.spelling import load_spelling
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID
 from accord.pipeline.data.catalogue import folder_of

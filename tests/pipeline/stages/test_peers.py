@@ -6,7 +6,7 @@ from run_cases import scores_of
 
 import accord
 from accord.models.data import Sentences
-from accord.models.spelling.spelling import count_subwords, score_text
+from accord.models.spelling import count_subwords, score_text
 from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.cli.model import Total, Unit
 from accord.pipeline.data.encoded import BOUNDARY, Speller, read_forms, read_sentences, read_text

@@ -13,16 +13,16 @@ from operations import calls, is_linear
 from query_cases import scored
 from spelling_cases import COUNT, made, strings, tail
 
+from accord.models import neural_spelling as neural
+from accord.models import spelling
 from accord.models.background import Unigram
-from accord.models.constraints import OTHER, letters
+from accord.models.constraints import OTHER, Matching, letters
 from accord.models.data import Sentences
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.spelling import neural, spelling
-from accord.models.spelling.matching import Matching
-from accord.models.spelling.spelling import Subwords, WrittenText, load_spelling, open_score
+from accord.models.spelling import Subwords, WrittenText, load_spelling, open_score
 from accord.pipeline.data.encoded import Speller
 
 KINDS = ("ngram", "neural")

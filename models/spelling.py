@@ -579,5 +579,5 @@ def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray
 def load_spelling(folder: Path) -> Spelling | None:
     """Return the spelling model of a folder; None for a closed vocabulary."""
     if (folder / NEURAL).exists():
-        return imported("accord.models.spelling.neural:NeuralSpelling").load(folder / NEURAL)
+        return imported("accord.models.neural_spelling:NeuralSpelling").load(folder / NEURAL)
     return NGramSpelling.load(folder / NGRAM) if (folder / NGRAM).exists() else None

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from accord.errors import AccordError
 from accord.models.common.weights import load_tensors, load_weights
 from accord.models.data import NO_WORD, by_length, of_like_length
-from accord.models.spelling.spelling import NEURAL, STOP, Alphabet, Spelling, as_text, numbers
+from accord.models.spelling import NEURAL, STOP, Alphabet, Spelling, as_text, numbers
 
 EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2
 BATCH, EPOCHS, LEARNING_RATE = 32, 7, 5e-3

@@ -1,1 +1,0 @@
-"""Every string has a probability: character models of unknown words."""
