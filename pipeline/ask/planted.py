@@ -9,8 +9,7 @@ nothing is. A change is right if it is one of those that turn the wrong text int
 F0.5 weighs precision more: a false alarm costs a writer more than an error that stays.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -23,7 +22,6 @@ from accord.pipeline.ask.correct import (
     SELDOM,
     Candidates,
     Corrector,
-    Meant,
     Prior,
     Search,
     changed,
@@ -207,66 +205,8 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
     return whole.replace("nan%", "").replace("nan", "").rename_axis("text").reset_index()
 
 
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """The sentences that a search found for each text, and the figures that rank them.
-
-    A row for each text, padded with log p = −inf.
-    """
-
-    log_p: np.ndarray  # (T × N)
-    kinds: np.ndarray  # how many changes of each kind (T × N × K)
-    made: np.ndarray  # changes (T × N)
-    right: np.ndarray  # of these (T × N)
-    errors: np.ndarray  # in each text (T)
-
-    @classmethod
-    def of_texts(cls, texts: Sequence[Text], results: Sequence[Sequence[Meant]]) -> "Lists":
-        shape = len(texts), max(map(len, results))
-        log_p, made, right = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
-        kinds, errors = np.zeros((*shape, len(KINDS))), np.zeros(len(texts))
-        for row, (text, of_text) in enumerate(zip(texts, results, strict=True)):
-            for column, meant in enumerate(of_text):
-                judged = Judged.of_text(text, changed(text[1], meant.changes))
-                log_p[row, column], errors[row] = meant.log_p, judged.errors
-                made[row, column], right[row, column] = judged.made, judged.right
-                for change in meant.changes:
-                    kinds[row, column] += [kind in change.kinds for kind in KINDS]
-                    kinds[row, column, FREQUENCY] += change.frequency
-        return cls(log_p, kinds, made, right, errors)
-
-    def f_score(self, costs: np.ndarray) -> float:
-        """Return F0.5 if the best of each list under these costs is taken, of equals the first."""
-        chosen = (self.log_p - self.kinds @ costs).argmax(axis=1)
-        rows = np.arange(len(chosen))
-        made, right = self.made[rows, chosen].sum(), self.right[rows, chosen].sum()
-        return f_score(self.errors.sum(), made, right)
-
-    def tuned(self, prior: Prior) -> Prior:
-        """Return the costs with the greatest F0.5, climbing from a prior by one cost at a time."""
-        starts = [{**prior.costs, "change": cost} for cost in STARTS]
-        climbed = [self._climbed(np.array([costs[kind] for kind in KINDS])) for costs in starts]
-        best = max(climbed, key=self.f_score)
-        return Prior(
-            {kind: round(cost, 2) for kind, cost in zip(KINDS, best.tolist(), strict=True)}
-        )
-
-    def _climbed(self, costs: np.ndarray) -> np.ndarray:
-        best = self.f_score(costs)
-        while True:
-            last = best
-            for number, kind in enumerate(KINDS):
-                for cost in GRID[kind].tolist():
-                    tried = costs.copy()
-                    tried[number] = cost
-                    if (f := self.f_score(tried)) > best + 1e-9:
-                        best, costs = f, tried
-            if best == last:
-                return costs
-
-
 def tuned(pairs: Sequence[Pair], corrector: Corrector) -> Prior:
-    """Return the costs with which the corrector does best on pairs.
+    """Return the costs with the greatest F0.5 on pairs, climbing by one cost at a time.
 
     One search with low costs finds sentences, which are ranked under others.
     """
@@ -276,7 +216,40 @@ def tuned(pairs: Sequence[Pair], corrector: Corrector) -> Prior:
     for _, words, _ in track(texts, "sentences to tune on", len(texts)):
         changes = corrector.candidates.at_each(words)
         results.append(Search(scorer, scorer.cased(words), changes, loose, WIDE).best())
-    return Lists.of_texts(texts, results).tuned(prior)
+    # A row for each text, a column for each of its sentences, padded with log p = −inf.
+    shape = len(texts), max(map(len, results))
+    log_p, kinds = np.full(shape, -np.inf), np.zeros((*shape, len(KINDS)))
+    counts = np.zeros((*shape, 3))  # errors, changes, right changes
+    for row, (text, sentences) in enumerate(zip(texts, results, strict=True)):
+        for column, meant in enumerate(sentences):
+            log_p[row, column] = meant.log_p
+            _, *counts[row, column] = Judged.of_text(text, changed(text[1], meant.changes))
+            for change in meant.changes:
+                kinds[row, column] += [kind in change.kinds for kind in KINDS]
+                kinds[row, column, FREQUENCY] += change.frequency
+
+    def score(costs: np.ndarray) -> float:
+        """Return F0.5 if the best of each list is taken, of equals the first."""
+        chosen = (log_p - kinds @ costs).argmax(axis=1)
+        return f_score(*counts[np.arange(len(chosen)), chosen].sum(axis=0))
+
+    starts = [{**prior.costs, "change": cost} for cost in STARTS]
+    best = max((_climbed(score, np.array([*costs.values()])) for costs in starts), key=score)
+    return Prior({kind: round(cost, 2) for kind, cost in zip(KINDS, best.tolist(), strict=True)})
+
+
+def _climbed(score: Callable[[np.ndarray], float], costs: np.ndarray) -> np.ndarray:
+    """Return the costs that no other value of one of them betters."""
+    best, last = score(costs), -1.0
+    while best > last:
+        last = best
+        for number, kind in enumerate(KINDS):
+            for cost in GRID[kind].tolist():
+                tried = costs.copy()
+                tried[number] = cost
+                if (f := score(tried)) > best + 1e-9:
+                    best, costs = f, tried
+    return costs
 
 
 def readable(pairs: Sequence[Pair], scorer: Scorer) -> list[Pair]:

@@ -33,7 +33,7 @@ from accord.pipeline.ask.scorer import (
     without_gap,
 )
 from accord.pipeline.ask.split import PARTS
-from accord.pipeline.base.messages import counted, echo, say, track
+from accord.pipeline.base.messages import counted, echo, say
 from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import AtLeast1, command, is_path, listed, make_room
 from accord.pipeline.model.find import BUNDLED, find, is_run
@@ -544,8 +544,7 @@ def page(
         if save is None or sentences is None:
             raise AccordError("expected both --save FOLDER and --sentences FILE, found one of them")
         saved = SavedPage(models, read_lessons(sentences))
-        for _ in track(saved.gather(), "steps", len(saved)):
-            pass
+        saved.gather()
         echo(f"written: {saved.write(save)}")
         return
     with PageServer(models, host, port) as server:

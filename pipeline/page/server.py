@@ -15,7 +15,7 @@ import hashlib
 import ipaddress
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from accord.errors import AccordError
-from accord.models.common.files import whole
+from accord.models.common.files import write_whole
 from accord.pipeline.ask.scorer import without_gap
+from accord.pipeline.base.messages import track
 from accord.pipeline.base.names import END
 from accord.pipeline.page.answers import Models
 
@@ -237,32 +238,26 @@ class SavedPage:
             self._keep(ask="about", model=model)
             self._keep(ask="card", model=model)
 
-    def ways(self) -> list[tuple[str, list[str]]]:
-        """Return each model as it is, and the first one without each family of features."""
-        families = self.answers[_key(ask="about", model=self.first)]["families"]
-        return [(model, []) for model in self.models.names] + [
-            (self.first, [family]) for family in families
-        ]
+    def gather(self) -> None:
+        """Answer everything, one way after the other, as each takes its own tables.
 
-    def __len__(self) -> int:
-        """Return the number of steps of `gather`."""
-        return len(self.ways()) + len(self.lessons)
-
-    def gather(self) -> Iterator[None]:
-        """Answer everything, step by step, so that progress can be told."""
-        for model, off in self.ways():  # one after the other: each takes its own tables
-            for lesson in self.lessons:
-                for text in filter(None, lesson):
-                    self._text(model, text, off)
-            yield
-        for lesson in self.lessons:
-            for corrected in self._corrected(lesson.text):
+        A way is a model as it is, or the first one without a family of features.
+        """
+        families = self._keep(ask="about", model=self.first)["families"]
+        ways = [(model, []) for model in self.models.names] + [(self.first, [f]) for f in families]
+        for model, off in track(ways, "models and their variants", len(ways)):
+            for text in (text for lesson in self.lessons for text in lesson if text):
+                self._text(model, text, off)
+        for lesson in track(self.lessons, "sentences", len(self.lessons)):
+            # The texts that accepting a suggestion makes, one of them and all.
+            suggestions = self._suggestions(lesson.text)
+            choices = [*([one] for one in suggestions), *[suggestions] * bool(suggestions)]
+            for corrected in {accepted(lesson.text, chosen) for chosen in choices}:
                 self._text(self.first, corrected, [])
                 self._suggestions(corrected)
             for seed in range(1, SEEDS + 1):
                 question = {"start": without_gap(lesson.text), "constraints": [], "seed": seed}
                 self._keep(ask="write", model=self.first, **question, off=[], context="")
-            yield
 
     def write(self, folder: Path) -> Path:
         """Write the page as a file of a folder, whole or absent."""
@@ -276,8 +271,7 @@ class SavedPage:
         first = {"model": self.first, **lessons[0]["state"]}
         kept = {"state": first, "examples": lessons, "seeds": SEEDS, "answers": self.answers}
         folder.mkdir(parents=True, exist_ok=True)
-        with whole(folder / FILE) as partial:
-            partial.write_text(document(self.models.names, kept), encoding="utf-8")
+        write_whole(folder / FILE, document(self.models.names, kept).encode())
         return folder / FILE
 
     def _text(self, model: str, text: str, off: list[str]) -> None:
@@ -291,12 +285,6 @@ class SavedPage:
             place = self._keep(ask="place", model=model, text=text, at=at, others=[], **way)
             forms = [choice["word"] for choice in place["asked"] or [place["best"]]]
             self._keep(ask="readings", model=model, words=forms)
-
-    def _corrected(self, text: str) -> set[str]:
-        """Return the texts that accepting a suggestion makes, one of them and all."""
-        suggestions = self._suggestions(text)
-        choices = [[suggestion] for suggestion in suggestions] + [suggestions] * bool(suggestions)
-        return {accepted(text, chosen) for chosen in choices}
 
     def _suggestions(self, text: str) -> list[dict[str, Any]]:
         """Return the suggestions for all sentences of a text, at their places in it."""
