@@ -49,17 +49,6 @@ class Cache:
             mass[word] = (held + 1) * self.decay, now
         return log_p
 
-    def log_distributions(self, sentences: Sentences) -> np.ndarray:
-        mass = np.zeros(self.words)
-        rows = []
-        for word in sentences.ids.tolist():
-            rows.append(mass / mass.sum() if mass.any() else np.full(self.words, 1 / self.words))
-            if word != END:
-                mass = mass * self.decay
-                mass[word] += self.decay
-        with np.errstate(divide="ignore"):
-            return np.log(np.stack(rows))
-
 
 NEAREST = 256  # states; four times as many are worth nothing (results/log/calibration.md)
 STATES_AT_ONCE = 512  # that are compared with all of the text
