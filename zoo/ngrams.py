@@ -31,10 +31,7 @@ from torch.nn.functional import normalize
 
 from accord.corpora.text import lines, open_bytes
 from accord.errors import AccordError
-from accord.models.background import (
-    NGrams,
-    interpolated,
-)
+from accord.models.background import NGrams, interpolated
 from accord.models.common.files import whole, write_whole
 from accord.models.constraints import NGramAutomaton
 from accord.models.data import END, Sentences, preceding
