@@ -22,16 +22,12 @@ class Unconditioned(nn.Module):
     """The interface of conditions, and the empty one."""
 
     has_fixed_shapes = True  # whether a CUDA graph can record it
+    width = 0  # of the entries that the condition appends to h
     default_labels: Tensor | None  # the labels of sentences that bring none themselves
 
     def __init__(self, sizes: Sequence[int], size: int):
         super().__init__()
         self.register_buffer("default_labels", None, persistent=False)
-
-    @property
-    def width(self) -> int:
-        """Return the number of entries that the condition appends to h."""
-        return 0
 
     def attach(self, embedding: WordEmbedding, width: int) -> None:
         """Take note of how words are read, and of the width of h."""
@@ -131,9 +127,8 @@ class Crossed(Condition):
 
     c is appended to h_t: a_t = W·h_t + U·c + c₀. Labels cross with features."""
 
-    @property
-    def width(self) -> int:
-        return len(self.weight)
+    def attach(self, embedding: WordEmbedding, width: int) -> None:
+        self.width = len(self.weight)
 
     def outputs(self, h: Tensor, c: Tensor) -> Tensor:
         return torch.cat([h, c.to(h.dtype)], dim=2)
@@ -163,17 +158,13 @@ class Attended(Unconditioned):
         ] = 0.2,
     ):
         super().__init__(sizes, size)
-        self.reach, self.dropout, self.size = reach, dropout, size
+        self.reach, self.dropout, self.width = reach, dropout, size
         self.encoder = nn.GRU(size, size, batch_first=True)
         self.embedding: list[WordEmbedding] = []  # in a list, as it is the model's and not a part
 
-    @property
-    def width(self) -> int:
-        return self.size
-
     def attach(self, embedding: WordEmbedding, width: int) -> None:
         self.embedding = [embedding]
-        self.query = nn.Linear(width, self.size, bias=False)
+        self.query = nn.Linear(width, self.width, bias=False)
 
     def conditioned(self, sentences: Sentences) -> Sentences:
         return sentences.with_previous(self.reach)

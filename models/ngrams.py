@@ -231,17 +231,6 @@ class NGramTables(Backoff):
         nodes = self.nodes(preceding(sentences, self.order - 1, END))
         return np.log(self.p(nodes, sentences.ids.astype(np.int64)))
 
-    def distributions(self, nodes: Sequence[np.ndarray]) -> np.ndarray:
-        """Return p of every word after each context, given by its nodes: (N × V)."""
-        p = np.tile(self.tables[0].p, (len(nodes[0]), 1))
-        for table, of_level in zip(self.tables[1:], nodes[1:], strict=True):
-            for row in np.flatnonzero(of_level >= 0).tolist():
-                first = of_level[row] * self.words  # the key of the context with word 0
-                start, end = np.searchsorted(table.keys, [first, first + self.words])
-                p[row] *= table.backoff[of_level[row]]
-                p[row, table.keys[start:end] - first] = table.p[start:end]
-        return p
-
     def context_words(self) -> list[np.ndarray]:
         """Return the words of each node's context, the oldest first: (nodes × length) by length."""
         rows = [np.zeros((len(self.tables[0].contexts), 0), np.int64)]

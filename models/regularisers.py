@@ -26,6 +26,10 @@ Run = Callable[[], tuple[Tensor, Seen]]  # a forward pass over a batch: its loss
 class LossTerm(nn.Module):
     """A term of the loss. Its parameters are trained and not saved."""
 
+    def __init__(self, strength: float = 1.0):
+        super().__init__()
+        self.strength = strength
+
     def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
         """Prepare the term for a text, once, before the first step."""
 
@@ -101,10 +105,6 @@ class AdaptorPenalty(LossTerm):
     λ · the mean of ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights are never formed.
     """
 
-    def __init__(self, strength: float):
-        super().__init__()
-        self.strength = strength
-
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
         output = log_linear_of(seen.output)
         h, weight, bias = seen.states, output.whole_weight, output.bias
@@ -125,8 +125,8 @@ class PastDecoder(LossTerm):
     """
 
     def __init__(self, output: LogLinear, strength: float, seed: int):
-        super().__init__()
-        self.strength, size = strength, output.weight.shape[1]
+        super().__init__(strength)
+        size = output.weight.shape[1]
         drawn = torch.rand(size, size, generator=torch.Generator().manual_seed(seed))
         self.weight = nn.Parameter((2 * drawn - 1) * size**-0.5)
         self.bias = nn.Parameter(torch.zeros(size))
@@ -152,10 +152,6 @@ class FraternalDropout(LossTerm):
     larger. The loss of the first run is reported.
     """
 
-    def __init__(self, strength: float):
-        super().__init__()
-        self.strength = strength
-
     def around(self, run: Run) -> Run:
         def both() -> tuple[Tensor, Seen]:
             (one, first), (other, second) = run(), run()
@@ -178,14 +174,14 @@ class FeatureTask(LossTerm):
     """
 
     def __init__(self, model: LanguageModel, strength: float, seed: int):
-        super().__init__()
+        super().__init__(strength)
         psi = model.psi
         if not isinstance(psi, Features):
             raise AccordError(
                 "losses.features: expected features that words are read by and not predicted by "
                 "(featurise.predict), found none"
             )
-        self.strength, self.ids = strength, np.zeros(0, np.int64)
+        self.ids = np.zeros(0, np.int64)
         rows = np.repeat(np.arange(psi.signature_count), np.diff(psi.indptr))
         shared = np.flatnonzero(np.bincount(psi.indices, minlength=psi.feature_count) > 1)
         table = np.zeros((psi.signature_count, psi.feature_count), np.float32)
@@ -209,9 +205,8 @@ class FeatureTask(LossTerm):
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
         h = seen.states[:, : self.weight.shape[1]]  # without the labels' part
         z = nn.functional.linear(h, self.weight, self.bias)
-        nats = nn.functional.binary_cross_entropy_with_logits(
-            z, self.table[of_batch[0]], reduction="none"
-        )
+        values = self.table[of_batch[0]]
+        nats = nn.functional.binary_cross_entropy_with_logits(z, values, reduction="none")
         return loss + self.strength * nats.sum(dim=1).mean()
 
 

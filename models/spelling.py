@@ -412,8 +412,10 @@ class NGramSpelling(Spelling):
         context = np.full((len(classes), reach), -1)
         context[:, -1:] = STOP  # a word's start, as a sentence's
         writing, begun = np.arange(len(classes)), np.zeros(len(classes), np.int64)
+        every = np.arange(self.ngrams.words)
         while len(writing):
-            shared = self.ngrams.distributions(self.ngrams.nodes(context[writing]))
+            nodes = self.ngrams.nodes(context[writing])
+            shared = self.ngrams.p([node[:, None] for node in nodes], every)
             for row, p in zip(writing, shared, strict=True):
                 seen = self.begun.counts_after(begun[row], classes[row])
                 if seen is not None:
