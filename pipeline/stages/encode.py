@@ -163,7 +163,7 @@ def _encode_split(
 ) -> dict[str, int]:
     """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
-    parts, labels, documents = [], [], DocumentNumbers()
+    parts, labels, documents = [], [], []
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
         ArrayFile(out / f"{path.stem}.unseen.npy", np.bool_) as unseen,
@@ -182,39 +182,24 @@ def _encode_split(
             if values:
                 labels.append(label_numbers(batch, values))
             if "document" in batch.schema.names:
-                documents.add(batch)
+                documents.append(batch["document"])
             about["sentences"] += len(sizes)
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
             about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
-    if parts:
-        encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
-        save_parts(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), out, path.stem)
     if labels:
         np.save(out / f"{path.stem}{NUMBERS}", np.concatenate(labels))
-    if documents.has_long:
-        np.save(out / f"{path.stem}{DOCUMENTS}", np.array(documents.numbers, np.int32))
+    follows = np.full(max(about["sentences"] - 1, 0), bool(documents))  # one of the same document
+    for column in filter(None, (documents, parts)):
+        encoded = pa.chunked_array(column).combine_chunks().dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy()
+        follows &= (codes[1:] == codes[:-1]) & (codes[1:] >= 0)
+        if column is parts:
+            save_parts(encoded.dictionary.to_pylist(), codes, out, path.stem)
+    if follows.any():
+        numbers = np.concatenate([[0], np.cumsum(~follows)])
+        np.save(out / f"{path.stem}{DOCUMENTS}", numbers.astype(np.int32))
     return dict(about)
-
-
-class DocumentNumbers:
-    """The number of each sentence's document, the same for neighbours of one document."""
-
-    def __init__(self):
-        self.numbers: list[int] = []
-        self.has_long = False  # whether a document has several sentences
-        self._last: tuple | None = None  # source and document of the last sentence
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        names = batch["document"].to_pylist()
-        has_parts = "part" in batch.schema.names
-        parts = batch["part"].to_pylist() if has_parts else [None] * len(names)
-        for name, part in zip(names, parts, strict=True):
-            is_same = name is not None and (part, name) == self._last
-            number = self.numbers[-1] if self.numbers else -1
-            self.numbers.append(number if is_same else number + 1)
-            self.has_long |= is_same
-            self._last = part, name
 
 
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 
 from accord.pipeline.ask.explain import SHOWN, Explainer, section
+from accord.pipeline.ask.provenance import VERSION
 from accord.pipeline.ask.scorer import BITS, Scorer
 from accord.pipeline.base.arrow import open_table
 from accord.pipeline.base.artefact import Artefact, Inputs
@@ -85,46 +86,40 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     (out / FACTORS).write_text(factors, encoding="utf-8")
     parts = [
         _comparison(scores, table, differing, svgs),
-        _agreement(comparison.construction_table(agreement), svgs),
         _explained(inputs, models),
-        _section("Where the words' analyses come from", html_table(_covered(coverage))),
-        _how_made(inputs, models),
+        "<h2>Where the words' analyses come from</h2>",
+        html_table(_covered(coverage)),
+        "<details><summary>How each was built and trained</summary>",
+        html_table(_configuration(inputs, models)),
+        f"</details>\n<p>Written by Accord {VERSION} on {date.today().isoformat()}. run.json "
+        "beside this folder has the whole configuration.</p>",
     ]
+    if len(agreement):
+        judged = html_table(comparison.construction_table(agreement))
+        parts.insert(1, f"<h2>Agreement</h2>\n{_figure(svgs, 'agreement')}\n{judged}")
     text = html_page(params.title, "\n".join(parts))
     (out / "index.html").write_text(text, encoding="utf-8")
-
-
-def _section(title: str, *parts: str) -> str:
-    return "\n".join([f"<h2>{title}</h2>", *parts])
 
 
 def _comparison(
     scores: pd.DataFrame, table: pd.DataFrame, differing: Sequence[Compared], drawn: Drawn
 ) -> str:
     """Return the models side by side: the result in a sentence, the table, and its chance."""
-    best, real = headline(scores), ""
+    real = ""
     if differing:
         rows = [
-            {"model": model.model, "against": model.against, "on": model.split}
-            | model.difference.shown
-            for model in differing
+            {"model": m.model, "against": m.against, "on": m.split} | m.difference.shown
+            for m in differing
         ]
         real = f"<p>{REAL}</p>\n{html_table(pd.DataFrame(rows))}"
-    parts = [
-        f'<p class="headline">{escape(best)}</p>' if best else None,
-        f"<p>{escape(_about(scores))}</p>",
-        _section("Comparison", html_table(table), _figure(drawn, "perplexity"), real),
-        _figure(drawn, "learning"),
-        _figure(drawn, "curves"),
-    ]
-    return "\n".join(part for part in parts if part is not None)
-
-
-def _agreement(table: pd.DataFrame, drawn: Drawn) -> str:
-    """Return the results on agreement, if there are any."""
-    if table.empty:
-        return ""
-    return _section("Agreement", _figure(drawn, "agreement"), html_table(table))
+    figures = [_figure(drawn, name) for name in ("perplexity", "learning", "curves")]
+    return f"""<p class="headline">{escape(headline(scores))}</p>
+<p>{escape(_about(scores))}</p>
+<h2>Comparison</h2>
+{html_table(table)}
+{figures[0]}
+{real}
+{"".join(figures[1:])}"""
 
 
 def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
@@ -156,14 +151,6 @@ def _figure(drawn: Drawn, name: str) -> str:
     return f"<figure>{both}<figcaption>{caption}</figcaption></figure>"
 
 
-def _how_made(inputs: Inputs, models: Sequence[str]) -> str:
-    """Return the settings of each model, and when the page was written."""
-    return f"""<details><summary>How each was built and trained</summary>
-{html_table(_configuration(inputs, models))}
-</details>
-<p>{_written()} run.json beside this folder has the whole configuration.</p>"""
-
-
 def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
     """Return a row for each key, a column for each model, its seeds together."""
     settings = {}
@@ -184,15 +171,6 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "–"
     return "–" if value is None else str(value)
-
-
-def _written() -> str:
-    """Return the version of Accord that wrote the page, and the date."""
-    try:
-        written = f"Accord {version('accord-lm')}"
-    except PackageNotFoundError:  # from a checkout that is not installed
-        written = "Accord"
-    return f"Written by {written} on {date.today().isoformat()}."
 
 
 def _explained(inputs: Inputs, models: list[str]) -> str:
@@ -234,8 +212,8 @@ def _samples(models: Mapping[str, Inputs]) -> str:
     explainer = Explainer(Scorer(open_folder(models[model]["train"])))
     words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
     knows = explainer.scorer.vocabulary.knows
-    chosen = [sentence for sentence in words if len(sentence) in SHORT and knows(sentence)]
-    chosen = chosen[:SAMPLES]
+    short = (sentence for sentence in words if len(sentence) in SHORT and knows(sentence))
+    chosen = [*islice(short, SAMPLES)]
     explained = [explainer.sentence(words) for words in chosen]
     scorers = {name: Scorer(open_folder(models[name]["train"])) for name in others}
     scorers[model] = explainer.scorer

@@ -274,7 +274,7 @@ _STAGES = (
             "*.svg": "the same, without a ground",
         },
         params=ReportParams,
-        version=8,
+        version=9,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),
