@@ -1,7 +1,5 @@
 """Labels of sentences from the corpus to a model that is asked under them, here and elsewhere."""
 
-import math
-
 import numpy as np
 import pytest
 from cli_cases import invoked
@@ -94,15 +92,3 @@ def test_an_exported_model_keeps_its_labels(this, tmp_path):
     assert [word.log_p for word in given.score(SENTENCE)] == pytest.approx(expected)
     with pytest.raises(ValueError, match="expected a weight, as the model has no validation"):
         prime(given, ["chien"])
-
-
-def test_words_are_primed_by_what_validation_says(this):
-    scorer = load(this.folder)
-    before = scorer.score(SENTENCE)
-    weight = prime(scorer, ["chien", "xylophage-inconnu"], 2.0)
-    after = scorer.score(SENTENCE)
-    assert weight == 2.0 and after[1].log_p > before[1].log_p and after[0].log_p < before[0].log_p
-    assert math.isfinite(prime(load(this.folder), ["le", "la", "les", "de", "un"]))
-    tuned = load(this.folder)
-    assert prime(tuned, ["chien"], tune=[SENTENCE]) > 0
-    assert sum(word.log_p for word in tuned.score(SENTENCE)) > sum(word.log_p for word in before)

@@ -176,14 +176,6 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number():
     assert rb"\u03c6" in done.stdout  # φ
 
 
-def test_a_stage_that_finds_no_room_names_the_folder(tmp_path):
-    runs = tmp_path / "runs"
-    with full_disk(3000):
-        done = invoked("run", "tiny", "--until", "tokenise", "--runs", str(runs))
-    assert done.exit_code == 1
-    assert f"error: File too large: {runs}" in done.stderr
-
-
 def test_names_in_a_card_are_no_html_and_no_links(tmp_path):
     hostile = "<img src=x onerror=alert(1)>|[x](http://y)"
     about = {

@@ -130,23 +130,6 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
         fetch("bank")
 
 
-@pytest.mark.slow
-def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
-    """git is told to find the public repository in a folder of this machine."""
-    repository = tmp_path / "repositories" / "fra.git"
-    repository.mkdir(parents=True)
-    (repository / "fra").write_text("chanter\tchante\tV;IND;PRS;3;SG\n", encoding="utf-8")
-    committed(repository)
-    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
-    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{repository.parent.as_uri()}/.insteadOf")
-    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/unimorph/")
-    assert (fetch("unimorph") / "fra" / "fra").read_text(encoding="utf-8").startswith("chanter")
-
-    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{tmp_path.as_uri()}/nowhere/.insteadOf")
-    with pytest.raises(FetchError, match="Online, run `accord fetch unimorph`"):
-        fetch("unimorph")
-
-
 @pytest.fixture
 def articles(tmp_path, monkeypatch):
     """A repository of this machine with two commits, of which the first has the articles."""

@@ -137,35 +137,6 @@ def test_a_subjunctive_of_a_text_is_asked_for_by_its_trigger(of_text):
     }
 
 
-SUBJUNCTIVE = """# sent_id = 1
-# text = Bien que celui qui dort soit malade, il rit.
-1\tBien\tbien\tSCONJ\t_\t_\t7\tmark\t_\t_
-2\tque\tque\tSCONJ\t_\t_\t1\tfixed\t_\t_
-3\tcelui\tcelui\tPRON\t_\tGender=Masc|Number=Sing|Person=3\t7\tnsubj\t_\t_
-4\tqui\tqui\tPRON\t_\tPronType=Rel\t5\tnsubj\t_\t_
-5\tdort\tdormir\tVERB\t_\tMood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin\t3\tacl:relcl\t_\t_
-6\tsoit\têtre\tAUX\t_\tMood=Sub|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin\t7\tcop\t_\t_
-7\tmalade\tmalade\tADJ\t_\tNumber=Sing\t10\tadvcl\t_\t_
-8\t,\t,\tPUNCT\t_\t_\t7\tpunct\t_\t_
-9\til\til\tPRON\t_\tGender=Masc|Number=Sing|Person=3\t10\tnsubj\t_\t_
-10\trit\trire\tVERB\t_\tMood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin\t0\troot\t_\t_
-
-"""
-
-
-def test_a_subjunctive_of_a_tree_is_asked_for_by_the_mark_of_its_clause(tmp_path):
-    (tmp_path / "tree.conllu").write_text(SUBJUNCTIVE, encoding="utf-8")
-    third = "Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"
-    forms = [f"soit\têtre\tAUX\tMood=Sub|{third}", f"est\têtre\tAUX\tMood=Ind|{third}"]
-    words = "\n".join(["form\tlemma\tupos\tfeats", *forms])
-    (tmp_path / "words.tsv").write_text(words, encoding="utf-8")
-    known = lexicon.load([str(tmp_path / "words.tsv")], folder=Path)
-    table = make_suite(str(tmp_path / "tree.conllu"), known, tmp_path / "suite")
-    pairs = [flipped(pair) for pair in read_suite(str(tmp_path / "suite")).pairs]
-    row = table.loc[pairs.index(("subjunctive_mood", "soit", "est"))]
-    assert [*row[["distance", "attractors", "trigger"]]] == [3, 1, "bien que"]  # dort
-
-
 def test_a_folder_that_holds_something_is_refused(accords, tmp_path):
     older = tmp_path / "older_construction.txt"
     older.write_text("True\tIl dort .\nFalse\tIl dorment .\n")
