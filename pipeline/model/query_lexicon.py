@@ -20,10 +20,11 @@ import pandas as pd
 
 from accord import lexicon
 from accord.errors import AccordError
+from accord.lexicon.analysis import TABLES
 from accord.models.common.registry import parted
 from accord.models.phi import Features, chosen_rows
 from accord.pipeline.base.artefact import FinishedRun, read_json
-from accord.pipeline.base.names import CONFIG, END_ID
+from accord.pipeline.base.names import CONFIG, END_ID, is_special
 from accord.pipeline.base.tables import read_table
 from accord.pipeline.config.sections import FeaturiseParams
 from accord.pipeline.data.catalogue import folder_of
@@ -37,11 +38,12 @@ if TYPE_CHECKING:
 FREQUENCY = "frequency"  # the column, and the template
 MASSES = ("unigram", "uniform")  # backgrounds that no context changes
 CROSSED = re.compile(r"×(?=[A-Za-z]+=)")
-GUESSED, SOURCE = "source=guesser", "source="
 
 
 def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path) -> ModelFolder:
     """Return a model folder whose words have the analyses and frequencies of a user's table."""
+    if table.suffix not in TABLES:
+        raise AccordError(f"lexicon: expected a table in {' or '.join(TABLES)}, got {table}")
     settings = template_settings(trained)
     kind = parted(parts.background.kind)[0]
     if not parts.recipe.is_log_linear or kind not in MASSES or parts.classes is not None:
@@ -49,43 +51,39 @@ def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path
             f"lexicon: expected a log-linear model with the background {' or '.join(MASSES)}, "
             f"got the output {parts.recipe.output_kind} with the background {kind}"
         )
-    table_lexicon = lexicon.load([str(table)], lowercase=parts.lookup.lowercase, folder=folder_of)
-    forms, analyses = sorted(table_lexicon), table_lexicon.lookup(sorted(table_lexicon))
-    known, first = parts.vocabulary.known, len(parts.words)
+    lookup, known, first = parts.lookup, parts.vocabulary.known, len(parts.words)
+    loaded = lexicon.load([str(table)], lowercase=lookup.lowercase, folder=folder_of)
+    forms = [form for form in sorted(loaded) if not is_special(form)]
+    analyses = loaded.lookup(forms)
     new = [form for form in forms if form not in known]
     of_new = dict(zip(new, range(first, first + len(new)), strict=True))
     ids = np.array([of_new.get(form) or known[form] for form in forms])
     bases = ids.copy()  # the words that have the other features
     bases[ids >= first] = parts.vocabulary.ids(new)
-    per_million = _frequencies(table, forms, parts.lookup.lowercase)
-    types = pd.DataFrame({"form": forms, "count": FREQUENT})
-    filled = fill(settings, types, analyses)[["word", "feature", "value"]].astype({"feature": str})
+    per_million = _frequencies(table, forms, lookup.lowercase)
     is_counted = np.isfinite(per_million)
-    with np.errstate(divide="ignore"):
-        levels = np.floor(2 * np.log10(per_million[is_counted]))
-    level = [f"{FREQUENCY}={level:.0f}" for level in levels]
-    added = pd.DataFrame({"word": np.flatnonzero(is_counted), "feature": level, "value": 1.0})
-    filled = pd.concat([filled, added])
-    names, dictionaries = parts.feature_names, [*parts.lookup.names, "guesser"]
-    source = next(SOURCE + name for name in dictionaries if name != "closed")
+    types = pd.DataFrame({"form": forms, "count": FREQUENT})
+    of_lexicon = fill(settings, types, analyses)[["word", "feature", "value"]]
+    # A new word is as if the model's first dictionary had it: it does not know a user's table.
+    source = next((name for name in lookup.names if name != "closed"), "guesser")
+    sources = {"word": np.flatnonzero(ids >= first), "feature": f"source={source}", "value": 1.0}
+    of_lexicon = of_lexicon.astype({"feature": str})
+    filled = pd.concat([of_lexicon, _levels(per_million), pd.DataFrame(sources)])
     sides = [
-        features and _with_rows(NamedFeatures(features, names), ids, bases, filled, source)
+        features and _with_rows(NamedFeatures(features, parts.feature_names), ids, bases, filled)
         for features in (parts.phi, parts.psi)
     ]
     mass = np.concatenate([parts.mass(), np.full(len(new), _mass_seen_once(parts))])
     mass[ids[is_counted]] = per_million[is_counted] * 1e-6 * (1 - mass[END_ID])
     readings: dict[int, list[Reading]] = {number: [] for number in ids.tolist()}
-    for word, lemma, upos, feats, weight in zip(
-        *(analyses[name] for name in ("word", "lemma", "upos", "feats", "weight")), strict=True
-    ):
-        readings[int(ids[word])].append(
-            Reading(lemma, upos, feats, float(weight), table_lexicon.name)
-        )
-    columns = {"mass": mass, "signature": sides[0].signature}
+    columns = (analyses[field].tolist() for field in Reading._fields)
+    for number, *reading in zip(ids[analyses["word"]].tolist(), *columns, strict=True):
+        readings[number].append(Reading(*reading))
+    by_id = {"mass": mass, "signature": sides[0].signature}
     if sides[1]:
-        columns["read"] = sides[1].signature
+        by_id["read"] = sides[1].signature
     other = ModelFolder(parts.folder, parts.config)
-    other.readings = parts.readings.with_readings(new, readings, **columns)
+    other.readings = parts.readings.with_readings(new, readings, **by_id)
     other.words, (other.phi, other.psi) = other.readings.words, sides
     return other
 
@@ -115,6 +113,15 @@ def _frequencies(path: Path, forms: list[str], lowercase: bool) -> np.ndarray:
     return values.groupby(names.str.lower() if lowercase else names).max().reindex(forms).to_numpy()
 
 
+def _levels(per_million: np.ndarray) -> pd.DataFrame:
+    """Return the feature of each word with a frequency: half powers of ten."""
+    words = np.flatnonzero(np.isfinite(per_million))
+    with np.errstate(divide="ignore"):
+        levels = np.floor(2 * np.log10(per_million[words]))
+    names = [f"{FREQUENCY}={level:.0f}" for level in levels]
+    return pd.DataFrame({"word": words, "feature": names, "value": 1.0})
+
+
 def _mass_seen_once(parts: ModelFolder) -> float:
     """Return b of a word that training has once, or the least there is."""
     mass = parts.mass()
@@ -123,40 +130,44 @@ def _mass_seen_once(parts: ModelFolder) -> float:
 
 
 def _with_rows(
-    named: NamedFeatures, ids: np.ndarray, bases: np.ndarray, filled: pd.DataFrame, source: str
+    named: NamedFeatures, ids: np.ndarray, bases: np.ndarray, filled: pd.DataFrame
 ) -> Features:
     """Return Φ with other rows of some words, the last of which are new.
 
     A row has the features in `filled`, and those of its base that no analysis gives. Features that
-    no word of the model has are left out: they have no weights. New words are not guessed at, but
-    have this source.
+    no word of the model has are left out: they have no weights.
     """
     phi = named.phi
     number = {named.names[feature]: feature for feature in np.unique(phi.indices).tolist()}
-    filled = filled[filled["feature"].isin(number)]
-    of_words = {word: rows for word, rows in filled.groupby("word")}
-    rows: list[dict[int, float]] = []
-    for word, base in enumerate(bases.tolist()):
-        added = of_words.get(word, filled[:0])
-        families = {key.partition("=")[0] for key in added["feature"]}
-        row = {}
-        for feature, value in named.row(base).items():
+    filled = filled[filled["feature"].isin(number)].sort_values("word", kind="stable")
+    added = Features.from_rows(
+        np.searchsorted(filled["word"], np.arange(len(ids) + 1)),
+        filled["feature"].map(number).to_numpy(np.int64),
+        filled["value"].to_numpy(float),
+        phi.sparse_count,
+    )
+    # Words with the same base and the same features are made once.
+    pairs = phi.signature[bases] * added.signature_count + added.signature
+    _, words, of_pair = np.unique(pairs, return_index=True, return_inverse=True)
+    of_added, rows = NamedFeatures(added, named.names), []
+    for word in words.tolist():
+        row = of_added.row(word)
+        replaced = {named.names[feature].partition("=")[0] for feature in row}
+        for feature, value in named.row(bases[word]).items():
             name = named.names[feature]
-            if name == GUESSED and source in number:
-                row[number[source]] = value
-            elif not _is_analysed(name) and name.partition("=")[0] not in families:
+            if not _is_analysed(name) and name.partition("=")[0] not in replaced:
                 row[feature] = value
-        rows.append(row | dict(zip(added["feature"].map(number), added["value"], strict=True)))
+        rows.append(row)
     changed = Features.from_rows(
         np.cumsum([0, *map(len, rows)]),
         np.array([feature for row in rows for feature in row], np.int64),
         np.array([value for row in rows for value in row.values()]),
         phi.sparse_count,
     )
-    vector = phi.vector[phi.signature[bases]]
+    vector = phi.vector[phi.signature[bases[words]]]
     changed = changed.split_by(vector)
     signature = np.concatenate([phi.signature, np.zeros(ids.max() + 1 - len(phi.signature), int)])
-    signature[ids] = phi.signature_count + changed.signature
+    signature[ids] = phi.signature_count + changed.signature[of_pair]
     used, signature = np.unique(signature, return_inverse=True)  # some have lost all their words
     rows_of_used = chosen_rows(
         np.concatenate([phi.indptr, phi.indptr[-1] + changed.indptr[1:]]),

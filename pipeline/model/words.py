@@ -104,7 +104,7 @@ class FrontCoded(Sequence[str]):
         The new ones, which are sorted, and the forms behind them become whole.
         """
         letters = [form.encode() for form in forms]
-        places = np.array([self._lower_bound(form) for form in letters])
+        places = np.array([self._lower_bound(form) for form in letters], np.int64)
         shared = np.insert(self.shared, places, 0)
         length = np.insert(self.length.astype(np.int64), places, [*map(len, letters)])
         parts, end = [], 0

@@ -88,6 +88,16 @@ def test_readings_lemmas_and_parts_are_those_of_the_table(models):
     assert not read.spelled[read.form.index("zorglubes")]
 
 
+def test_a_table_may_only_correct_words(models, tmp_path):
+    old, _ = models["compact"]
+    table = tmp_path / "mine.csv"
+    table.write_text("form,lemma,upos,feats\nchats,chat,NOUN,Gender=Fem|Number=Plur\n", "utf-8")
+    new = accord.load(old.trained.folder, lexicon=table)
+    assert len(new.vocabulary.forms) == len(old.vocabulary.forms)
+    assert new.parts.readings.of_form("chats")[0].feats == "Gender=Fem|Number=Plur"
+    assert new.score("Les chats.")[1].log_p != old.score("Les chats.")[1].log_p
+
+
 def test_forms_are_found_among_new_ones():
     old = sorted(f"{letter}{number}" for letter in "abé" for number in range(40))
     new = sorted(["", "a", "a05", "a11b", "zz", "é3", "éé", "é390", "é391"][1:])
@@ -103,3 +113,5 @@ def test_a_model_without_features_of_a_lexicon_is_named(tiny_run, tmp_path):
     table.write_text(TABLE, encoding="utf-8")
     with pytest.raises(ValueError, match=r"expected a (log-linear )?model with"):
         accord.load(tiny_run.folder, "rnn", table)
+    with pytest.raises(ValueError, match=r"expected a table in \.tsv or \.csv, got lefff"):
+        accord.load(lexicon="lefff")
