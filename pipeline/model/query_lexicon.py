@@ -166,7 +166,8 @@ def _with_rows(
     )
     vector = phi.vector[phi.signature[bases[words]]]
     changed = changed.split_by(vector)
-    signature = np.concatenate([phi.signature, np.zeros(ids.max() + 1 - len(phi.signature), int)])
+    new = np.count_nonzero(ids >= len(phi.signature))
+    signature = np.concatenate([phi.signature, np.zeros(new, np.int64)])
     signature[ids] = phi.signature_count + changed.signature[of_pair]
     used, signature = np.unique(signature, return_inverse=True)  # some have lost all their words
     rows_of_used = chosen_rows(
