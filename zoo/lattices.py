@@ -586,10 +586,10 @@ class _Read:
             name = "L" if first == "I" else "SUBLAT"
             raise AccordError(f"expected no sub-lattice, found {name}={part}")
         if first == "I":
-            self.nodes[self._new(fields, "I", "N", self.nodes)] = self._label(fields)
+            self.nodes[self._number(fields, "I", "N", self.nodes)] = self._label(fields)
         elif first == "J":
-            number = self._new(fields, "J", "L", self.links)
-            start, end = (self._below(fields, name, "N") for name in "SE")
+            number = self._number(fields, "J", "L", self.links)
+            start, end = (self._number(fields, name, "N") for name in "SE")
             self.links[number] = start, end, self._label(fields)
         else:
             if fields.get("dir", "f") != "f":
@@ -598,16 +598,13 @@ class _Read:
                 number_of(name, fields[name])
             self.header |= fields
 
-    def _new(self, fields: dict[str, str], name: str, size: str, known: Container[int]) -> int:
-        number = self._below(fields, name, size)
-        if number in known:
-            raise AccordError(f"expected {name}={number} once")
-        return number
-
-    def _below(self, fields: dict[str, str], name: str, size: str) -> int:
+    def _number(self, fields: dict[str, str], name: str, size: str, known: Container = ()) -> int:
+        """Return the number of a node or link, which is below the header's number of them."""
         number, count = whole_number_of(name, fields), whole_number_of(size, self.header)
         if number >= count:
             raise AccordError(f"expected {name} below {size}={count}, found {number}")
+        if number in known:
+            raise AccordError(f"expected {name}={number} once")
         return number
 
     def _setting(self, name: str, default: float = 1.0) -> float:
@@ -617,22 +614,16 @@ class _Read:
         word = fields.get("W")
         if word == "":
             raise AccordError("expected a word, found blanks alone")
-        scores = {
-            name: self._setting(scale) * self._nats(name, fields[name])
-            for name, scale in SCALES.items()
-            if name in fields
-        }
+        base, scores = self._setting("base"), {}  # the scores are in nats; HTK writes 1 for e
+        for name in filter(fields.__contains__, SCALES):
+            value = number_of(name, fields[name])
+            if base < 0 or (base == 0 and value <= 0):
+                expected = "a probability above 0" if base == 0 else "a base of 0 or more"
+                found = f"base={base:g} and {name}={fields[name]}"
+                raise AccordError(f"expected {expected}, found {found}")
+            nats = math.log(value) if base == 0 else value * (math.log(base) if base != 1 else 1)
+            scores[name] = self._setting(SCALES[name]) * nats
         return _Label("" if word in HTK_SILENT else word, scores)
-
-    def _nats(self, name: str, text: str) -> float:
-        """Return a score in nats, by the base of the header; HTK writes 1 for e."""
-        base, value = self._setting("base"), number_of(name, text)
-        if base < 0 or (base == 0 and value <= 0):
-            expected = "a probability above 0" if base == 0 else "a base of 0 or more"
-            raise AccordError(f"expected {expected}, found base={base:g} and {name}={text}")
-        if base == 0:
-            return math.log(value)
-        return value if base == 1 else value * math.log(base)
 
     def lattice(self, name: str) -> Lattice:
         """Return the whole, its nodes numbered in the order in which paths meet them."""
@@ -665,7 +656,7 @@ class _Read:
         if node.word and label.word not in (None, node.word):
             raise AccordError(f"expected the word of node {end}, {node.word}, found {label.word}")
         word = node.word or label.word or ""
-        score = sum(({**node.scores, **label.scores}).values())
+        score = sum({**node.scores, **label.scores}.values())
         score += self._setting("wdpenalty", 0.0) if word else 0.0
         if not math.isfinite(score):
             raise AccordError(f"expected finite scores, found {score} with {word or 'no word'}")

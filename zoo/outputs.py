@@ -506,29 +506,30 @@ class PrefixStates:
         numbers, ids = [], sentences.ids.tolist()
         for start, length in zip(sentences.starts, sentences.lengths, strict=True):
             prefix: list[WordSeen] = []
-            for position in range(start, start + length):
-                numbers.append(self._number(prefix))
-                prefix.append(self.word(ids[position]))
+            for word in ids[start : start + length]:
+                number = self.numbers.setdefault(self.remember(prefix), len(self.numbers))
+                if number == len(self.prefixes):
+                    self.prefixes.append(tuple(prefix))
+                elif number not in self.others and tuple(prefix) != self.prefixes[number]:
+                    self.others[number] = tuple(prefix)
+                numbers.append(number)
+                prefix.append(self.word(word))
         return np.array(numbers, np.int64).reshape(-1, 1)
 
     def named(self, kept: Tensor) -> tuple[Tensor, Tensor]:
         """Name no word: none is set apart from its signature."""
         return kept[:, :0], kept[:, :0].float()
 
-    def _number(self, prefix: list[WordSeen]) -> int:
-        state = self.remember(prefix)
-        number = self.numbers.setdefault(state, len(self.numbers))
-        if number == len(self.prefixes):
-            self.prefixes.append(tuple(prefix))
-        elif number not in self.others and tuple(prefix) != self.prefixes[number]:
-            self.others[number] = tuple(prefix)
-        return number
-
     def _table(self, number: int) -> np.ndarray:
         """φ(K, ·) in a state: (S × F'). Two prefixes that led to the state must agree on it."""
-        second = self.others.get(number)
-        prefixes = [self.prefixes[number], *([] if second is None else [second])]
-        table, *other = map(self._numbers_after, prefixes)
+        prefixes, tables = [self.prefixes[number]], []
+        if number in self.others:
+            prefixes.append(self.others[number])
+        for prefix in prefixes:
+            after = (self.function(prefix, word) for word in self.candidates)
+            rows = [_in_order(numbers, self.names, "features") for numbers in after]
+            tables.append(np.array(rows, np.float32).reshape(len(rows), len(self.names)))
+        table, *other = tables
         if other and not np.array_equal(table, *other):
             forms = (" ".join(word.form for word in prefix) or "(nothing)" for prefix in prefixes)
             raise AccordError(
@@ -536,11 +537,6 @@ class PrefixStates:
                 "'{}', which are one state".format(*forms)
             )
         return table
-
-    def _numbers_after(self, prefix: tuple[WordSeen, ...]) -> np.ndarray:
-        after = (self.function(prefix, word) for word in self.candidates)
-        rows = [_in_order(numbers, self.names, "features") for numbers in after]
-        return np.array(rows, np.float32).reshape(len(self.candidates), len(self.names))
 
     def _psi(self, number: int) -> list[float]:
         return _in_order(self.read(self.prefixes[number]), self.read_names, "read")
