@@ -238,9 +238,8 @@ class Terms:
             return replace(one, log_p=(one.log_p + other.log_p) / 2, unknown=unknown)
         read = scorer.read(text for nbest in lists for text in nbest.texts)
         words = [[*islice(read, len(nbest.texts))] for nbest in lists]
-        vocabulary = scorer.vocabulary.known
         unknown = [
-            set() if scorer.is_open else {word for word in chain(*texts) if word not in vocabulary}
+            {w for w in chain(*texts) if not (scorer.is_open or w in scorer.vocabulary.known)}
             for texts in words
         ]
         known = [texts for texts, missing in zip(words, unknown, strict=True) if not missing]
