@@ -222,10 +222,11 @@ def learned_guesser(rows: pd.DataFrame, licence: str) -> Guesser:
     return Guesser(Index("guesser", licence, build(learn(rows))))
 
 
-def features(lexicon: Lexicon) -> list[str]:
-    """Return every `Name=Value` that an analysis of the lexicon may have."""
-    feats = lexicon.lookup(list(lexicon))["feats"].unique()
-    return sorted({pair for text in feats for pair in text.split("|") if pair})
+def values(lexicon: Lexicon) -> tuple[list[str], list[str]]:
+    """Return every part of speech and every `Name=Value` that an analysis may have."""
+    analyses = lexicon.lookup(list(lexicon))
+    pairs = {pair for text in analyses["feats"].unique() for pair in text.split("|") if pair}
+    return sorted(analyses["upos"].unique()), sorted(pairs)
 
 
 def known(lexicon: Lexicon, forms: Sequence[str]) -> np.ndarray:

@@ -44,11 +44,13 @@ def list_lexicons() -> None:
     rows = []
     for name, lexicon in _usable():
         data = "–" if name == "guesser" else "not fetched"
+        upos, features = measures.values(lexicon) if lexicon else ((), ())
+        only = ", verbs only" if {"VERB"} <= {*upos} <= {"VERB", "AUX"} else ""
         rows.append(
             {
                 "lexicon": name,
-                "forms": f"{len(lexicon):,}" if lexicon else "–",
-                "features": len(measures.features(lexicon)) if lexicon else "–",
+                "forms": f"{len(lexicon):,}{only}" if lexicon else "–",
+                "features": len(features) if lexicon else "–",
                 "licence": getattr(lexicon or find(name), "licence", "–"),
                 "data": "here" if lexicon else data,
             }
