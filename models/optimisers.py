@@ -56,17 +56,7 @@ class MuonAndAdamW(PlainAdamW):
     times as long on a processor without it.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        further: Weights,
-        lr: float,
-        weight_decay: float,
-        *,
-        mean_square: Annotated[
-            float, Range(ge=0, lt=1), "how much AdamW keeps of the mean square of gradients"
-        ] = 0.999,
-    ):
+    def __init__(self, model: nn.Module, further: Weights, lr: float, weight_decay: float):
         trained = {name: w for name, w in model.named_parameters() if w.requires_grad}
         in_encoder = {n for n, w in trained.items() if n.startswith("encoder.") and w.ndim == 2}
         if not in_encoder:
@@ -76,8 +66,7 @@ class MuonAndAdamW(PlainAdamW):
         matrices = [trained[name] for name in sorted(in_encoder)]
         others = [weight for name, weight in trained.items() if name not in in_encoder]
         groups = [{"params": matrices}, {"params": [*others, *further]}]
-        betas = 0.9, mean_square
-        super().__init__(groups, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
+        super().__init__(groups, lr=lr, weight_decay=weight_decay, fused=True)
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]  # no closure is ever passed
