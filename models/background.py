@@ -156,7 +156,7 @@ class NGrams(nn.Module, Backoff):
                 tensor = torch.from_numpy(np.ascontiguousarray(array))
                 self.register_buffer(f"{name}_{number}", tensor, persistent=False)
 
-    @property  # type: ignore[override]  # made of buffers, which move to a GPU
+    @property  # made of buffers, which move to a GPU
     def tables(self) -> list[Table[Tensor]]:
         """Return the tables by the length of their contexts."""
         return [

@@ -19,7 +19,7 @@ words have unprimed, a primed word is e^β / (1 + (e^β − 1)·q) times as like
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -180,7 +180,7 @@ OTHER = "\N{NULL}"  # stands for every character that neither alphabet nor expre
 DIGITS = "0123456789"
 WIDEST = 10_000  # characters from one to another
 
-Test = Callable[[str], bool]
+Test = tuple[set[str], bool]  # characters, and whether it is passed by all others instead
 
 
 class Letters(NamedTuple):
@@ -235,7 +235,9 @@ def matches(expression: str, words: Iterable[str]) -> list[bool]:
 
 def _obeys(tests: Sequence[Test], characters: Sequence[str]) -> np.ndarray:
     """Return which characters pass each test; the end of a word, the last column, passes none."""
-    obeys = np.array([[test(c) for c in characters] for test in tests], bool)
+    obeys = np.array(
+        [[(c in some) != negated for c in characters] for some, negated in tests], bool
+    )
     return np.pad(obeys.reshape(len(tests), len(characters)), ((0, 0), (0, 1)))
 
 
@@ -256,12 +258,13 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
         if escaped and not KNOWN_ESCAPE.fullmatch(escaped):
             raise AccordError(f"{where}: expected \\d or an escaped sign, found \\{escaped}")
         text.append(f'"{len(tests)}"')
-        if plain == ".":
-            tests.append(lambda c: True)
-            continue
-        members = {*DIGITS} if escaped == "d" else _members(inside or escaped or plain)
+        members: set[str] = set()  # `.` is none of these
+        if escaped == "d":
+            members = {*DIGITS}
+        elif plain != ".":
+            members = _members(inside or escaped or plain)
         named |= members
-        tests.append(lambda c, members=members, negated=bool(negated): (c in members) != negated)
+        tests.append((members, bool(negated) or plain == "."))
     try:
         parsed = Expression(" ".join(text))
     except ValueError as error:  # it names tests by their numbers

@@ -229,7 +229,8 @@ class NGramTables(Backoff):
     def score(self, sentences: Sentences) -> np.ndarray:
         """Return log p of every word of every sentence in order, END included, in nats."""
         nodes = self.nodes(preceding(sentences, self.order - 1, END))
-        return np.log(self.p(nodes, sentences.ids.astype(np.int64)))
+        with np.errstate(divide="ignore"):  # a model of a file may find words impossible
+            return np.log(self.p(nodes, sentences.ids.astype(np.int64)))
 
     def context_words(self) -> list[np.ndarray]:
         """Return the words of each node's context, the oldest first: (nodes × length) by length."""

@@ -432,7 +432,7 @@ class NGramSpelling(Spelling):
     def save(self, path: Path) -> None:
         """Write the counts: rising numbers as their differences, packed."""
         levels, begun = self.levels, self.begun
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "alphabet": np.frombuffer("".join(self.alphabet.letters).encode(), np.uint8),
             "shares": self.numbers,
             "length": np.array(self.length),

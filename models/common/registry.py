@@ -442,7 +442,7 @@ def _installed(places: tuple[tuple[str, float], ...]) -> Any:
     return entry_points()
 
 
-def _parts_chosen(params: type) -> dict[str, Registry | Several]:
+def parts_chosen(params: type) -> dict[str, Registry | Several]:
     """Return the fields of a dataclass that choose a part, `Annotated[Choice, ENCODERS]`."""
     return {
         name: extra
@@ -450,10 +450,6 @@ def _parts_chosen(params: type) -> dict[str, Registry | Several]:
         for extra in schema.extras(hint)
         if isinstance(extra, Registry | Several)
     }
-
-
-# Its type stands here, as to mypy a class is no argument of a cached function.
-parts_chosen: Callable[[type], dict[str, Registry | Several]] = cache(_parts_chosen)
 
 
 def outside_files(params: object) -> list[Path]:

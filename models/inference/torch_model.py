@@ -38,7 +38,7 @@ class TorchModel(InferenceModel):
         sharpness = getattr(self.output, "inverse_temperature", None)
         self.sharpness = 1.0 if sharpness is None else float(sharpness)
         # How words share the mass of their signature, if no context changes it
-        share, background = None, getattr(self.output, "background", None)
+        share, background = None, getattr(network.output, "background", None)
         if isinstance(self.output, SignatureOutput):
             share = self.output.log_share
         elif self.is_sum and isinstance(background, Unigram):
@@ -47,7 +47,7 @@ class TorchModel(InferenceModel):
         words = network.vocabulary_size
         self.signature, self.log_share = np.arange(words), np.zeros(words)
         if share is not None:
-            self.signature = self.output.signature.cpu().numpy()
+            self.signature = self.output.get_buffer("signature").cpu().numpy()
             self.log_share = share.double().cpu().numpy()
 
     @property
