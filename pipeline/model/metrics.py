@@ -273,37 +273,27 @@ def margins(
     where the span begins at −1.
     """
     log_p, _ = score_text(model, spelling, suite.sentences, text, UNKNOWN_ID)
-    starts = suite.sentences.starts
+    starts, known, regions = suite.sentences.starts, suite.known, critical_regions(suite)
     whole = np.add.reduceat(log_p, starts)
     cumulative = np.concatenate(([0.0], np.cumsum(log_p)))
 
-    def nats(rows: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-        return cumulative[starts[rows] + end] - cumulative[starts[rows] + begin]
+    def scores(rows: np.ndarray, *further: np.ndarray) -> np.ndarray:
+        """Return log p of one sentence of each pair that can be judged, in all columns."""
+        rows, first, end, behind, *spans = (a[known] for a in (rows, suite.critical, *further))
+        start = starts[rows]
+        columns = [whole[rows], log_p[start + first], whole[rows] / suite.lengths[rows]]
+        columns += [cumulative[start + end] - cumulative[start + first], log_p[start + behind]]
+        columns += [cumulative[start + s[:, 1]] - cumulative[start + s[:, 0]] for s in spans]
+        return np.column_stack(columns)
 
-    scores = np.full((len(suite.good), len(SCORINGS)), np.nan)
-    good, bad, first, good_end, bad_end, good_after, bad_after = (
-        column[suite.known]
-        for column in (suite.good, suite.bad, suite.critical, *critical_regions(suite))
-    )
-    scores[suite.known] = np.column_stack(
-        [
-            whole[good] - whole[bad],
-            log_p[starts[good] + first] - log_p[starts[bad] + first],
-            whole[good] / suite.lengths[good] - whole[bad] / suite.lengths[bad],
-            nats(good, first, good_end) - nats(bad, first, bad_end),
-            log_p[starts[good] + good_after] - log_p[starts[bad] + bad_after],
-        ]
-    )
-    if words is None:
-        return scores
-    chosen = suite.known & (words[0][:, 0] >= 0)
-    good_nats, bad_nats = (
-        nats(rows[chosen], *spans[chosen].T)
-        for rows, spans in zip((suite.good, suite.bad), words, strict=True)
-    )
-    of_words = np.full(len(scores), np.nan)
-    of_words[chosen] = good_nats - bad_nats
-    return np.column_stack([scores, of_words])
+    spans_good, spans_bad = ((of_side,) for of_side in words) if words else ((), ())
+    good = scores(suite.good, regions.good_end, regions.good_after, *spans_good)
+    bad = scores(suite.bad, regions.bad_end, regions.bad_after, *spans_bad)
+    nats = np.full((len(known), good.shape[1]), np.nan)
+    nats[known] = good - bad
+    if words:
+        nats[words[0][:, 0] < 0, -1] = np.nan
+    return nats
 
 
 def is_tie(margins: np.ndarray) -> np.ndarray:
