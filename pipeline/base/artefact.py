@@ -145,7 +145,7 @@ def _advice(folder: Path) -> str:
 
 
 def _fault(path: Path) -> str:
-    return f"{path} is {'damaged: its hash differs' if path.exists() else 'missing'}"
+    return f"{path} is {'damaged: its hash differs' if path.is_file() else 'missing'}"
 
 
 def cached_hash(path: Path) -> str:

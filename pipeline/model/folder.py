@@ -52,16 +52,7 @@ from accord.models.parts import BACKGROUNDS
 from accord.models.phi import Features
 from accord.models.recipe import Recipe
 from accord.models.spelling import Spelling, SubwordModel, count_subwords, load_spelling
-from accord.pipeline.base.artefact import (
-    FORMAT,
-    META,
-    Artefact,
-    Damaged,
-    Inputs,
-    hash_of_file,
-    read_json,
-    write_json,
-)
+from accord.pipeline.base import artefact
 from accord.pipeline.base.names import CHAIN, CONFIG, DESCRIBED
 from accord.pipeline.config.sections import BackgroundParams, StartSettings
 from accord.pipeline.data.encoded import Speller, read_values
@@ -321,14 +312,14 @@ COPIED = {  # files that the model folder has as the stages wrote them; many rec
 }
 
 
-def prepare(recipe: Recipe, inputs: Inputs) -> dict[str, Any]:
+def prepare(recipe: Recipe, inputs: artefact.Inputs) -> dict[str, Any]:
     """Return the configuration of a model that is trained on prepared data, without hashes."""
     params = asdict(recipe)
     names = [Path(teacher).name for teacher in recipe.teachers.models]  # no paths of this machine
     params["teachers"]["models"], params["start"] = names, None
     about, keys = load_json(inputs["background"] / ABOUT_B, dict), hints_of(BackgroundParams)
     return {
-        "format": FORMAT,
+        "format": artefact.FORMAT,
         "model_type": "accord",
         "params": {"train": params},
         "background": {key: value for key, value in about.items() if key in keys},
@@ -337,7 +328,7 @@ def prepare(recipe: Recipe, inputs: Inputs) -> dict[str, Any]:
 
 
 def write_prepared(
-    config: dict[str, Any], inputs: Inputs, texts: Sequence[Sentences], folder: Path
+    config: dict[str, Any], inputs: artefact.Inputs, texts: Sequence[Sentences], folder: Path
 ) -> None:
     """Write all files of a model folder but its weights and `config.json`."""
     for stage, names in COPIED.items():
@@ -385,8 +376,8 @@ def save_features(phi: Features, psi: Features | None, names: Sequence[str], pat
 
 def write_config(config: dict[str, Any], folder: Path) -> None:
     """Write `config.json` with the hashes of all files of the model."""
-    hashes = {path.name: hash_of_file(path) for path in sorted(model_files(folder))}
-    write_json(folder / CONFIG, {**config, "files": hashes})
+    hashes = {path.name: artefact.hash_of_file(path) for path in sorted(model_files(folder))}
+    artefact.write_json(folder / CONFIG, {**config, "files": hashes})
 
 
 def model_files(folder: Path) -> list[Path]:
@@ -424,7 +415,7 @@ def start_settings(start: str) -> StartSettings:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Read `config.json` of a model folder of this version."""
-    config = read_json(folder / CONFIG)
+    config = artefact.read_json(folder / CONFIG)
     params = config.get("params")
     if config.get("model_type") != "accord" or not isinstance(config.get("files"), dict):
         raise AccordError(f"{folder / CONFIG}: expected what `accord export` writes")
@@ -442,10 +433,12 @@ def _check_files(folder: Path, hashes: dict[str, Any]) -> None:
                 f"got {name!r}: {digest!r:.100}"
             )
     present = {path.name for path in folder.iterdir() if path.suffix in READ}
-    for name in sorted(present - {CONFIG, META} - hashes.keys()):
-        raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
-    for fault in Artefact(folder, {"files": hashes}).faults():
-        raise Damaged(fault)
+    for name in sorted(present - {CONFIG, artefact.META} - hashes.keys()):
+        raise artefact.Damaged(
+            f"{folder / name} is not named in {CONFIG}: nothing says what it should be"
+        )
+    for fault in artefact.Artefact(folder, {"files": hashes}).faults():
+        raise artefact.Damaged(fault)
     for path in sorted(folder.glob("*.npz")):
         try:
             with zipfile.ZipFile(path) as archive:

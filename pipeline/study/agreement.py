@@ -26,19 +26,9 @@ from accord.pipeline.ask.scorer import Scorer, load
 from accord.pipeline.base.messages import say, short_names
 from accord.pipeline.data.encoded import Suite, read_encoded_suite
 from accord.pipeline.model import find as resolve
-from accord.pipeline.model import metrics
+from accord.pipeline.model import metrics, suites
 from accord.pipeline.model.comparison import Scored, find_all, named
-from accord.pipeline.model.suites import (
-    Pair,
-    WrittenSuite,
-    encode_suite,
-    is_made_of,
-    lowercased,
-    pair_table,
-    read_suite,
-    suite_name,
-    words_of,
-)
+from accord.pipeline.model.suites import Pair, WrittenSuite, words_of
 
 VERB, WORD = "verb", "word:"  # values of --score; a column follows WORD
 # Each of these begins a clause whose verb agrees with another subject: it is passed over.
@@ -80,7 +70,7 @@ def find_words(suite: WrittenSuite, score: str, lexicon: Lexicon | None) -> Crit
 
 def _named_words(suite: WrittenSuite, column: str) -> list[Spans | None]:
     """Find the words of a column, each at its first position from the difference on."""
-    table = pair_table(suite)
+    table = suites.pair_table(suite)
     if column not in table:
         raise AccordError(
             f"--score {WORD}{column}: {suite.source} has no such column; found "
@@ -175,17 +165,17 @@ def judged(runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | Non
 
 
 def _pairs_as_read(scorer: Scorer, suite: WrittenSuite) -> list[Pair]:
-    return [lowercased(pair) if scorer.lowercase else pair for pair in suite.pairs]
+    return [suites.lowercased(pair) if scorer.lowercase else pair for pair in suite.pairs]
 
 
 def _stored(model: Scored, pairs: Sequence[Pair], written: WrittenSuite) -> JudgedSuite | None:
     """Read the result of the stage `evaluate`, if its suite has these pairs."""
-    name = suite_name(written.source)
+    name = suites.suite_name(written.source)
     path = model.scores / f"{name}.margins.npy"
     if not path.exists():
         return None
     suite, _ = read_encoded_suite(model.folders["encode"], name)
-    return JudgedSuite(suite, load_array(path)) if is_made_of(suite, pairs) else None
+    return JudgedSuite(suite, load_array(path)) if suites.is_made_of(suite, pairs) else None
 
 
 def judge(
@@ -196,7 +186,7 @@ def judge(
     lines = zip(suite.lines, pairs, strict=True)
     if same := [line.where for line, pair in lines if pair.good == pair.bad]:
         say(f"pairs left out, as {name or 'the model'} reads no case: {len(same):,}; {same[0]}")
-    encoded = encode_suite(pairs, scorer.vocabulary)
+    encoded = suites.encode_suite(pairs, scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
     spans = (words.good, words.bad) if words else None
     scores = (*metrics.SCORINGS, words.score) if words else metrics.SCORINGS
@@ -206,7 +196,7 @@ def judge(
 
 def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
     """Return how often one model finds the right sentence likelier as a whole, by group."""
-    written = read_suite(suite)
+    written = suites.read_suite(suite)
     results = {"": judge(model, "", written)}
     return accuracy(results, groups(written, by), scoring=0).drop(columns="model")
 
@@ -227,7 +217,7 @@ def groups(suite: WrittenSuite, by: str, pooled: bool = False) -> pd.Series:
     columns of `pairs.csv` or of the suite's own table; `pooled`, the values alone. By `length` is
     by which sentence of the pair is shorter, unless the suite has such a column.
     """
-    table = pair_table(suite)
+    table = suites.pair_table(suite)
     names = table["construction"].astype(str)
     columns = [column.strip() for column in by.split(",")]
     if columns == ["construction"]:
@@ -287,7 +277,7 @@ def with_people(results: Judged, suite: WrittenSuite, column: str) -> pd.DataFra
     `column` of the suite's table has the share of people who chose the right sentence, or a
     rating. r is Pearson's correlation with its interval of 95 % (Fisher 1921), ρ is Spearman's.
     """
-    judgements = _column(pair_table(suite), suite, column, "--people")
+    judgements = _column(suites.pair_table(suite), suite, column, "--people")
     people = pd.to_numeric(judgements, errors="coerce").to_numpy(float)
     rows = []
     for model, result in results.items():
@@ -361,7 +351,7 @@ def items(results: Judged, suite: WrittenSuite, words: CriticalWords | None = No
     Each margin has a column that says whether it is right: 1, 0, or 0.5 for a tie. With `words`,
     the compared word is a column too.
     """
-    table = pair_table(suite).assign(
+    table = suites.pair_table(suite).assign(
         good=[line.good for line in suite.lines], bad=[line.bad for line in suite.lines]
     )
     if words:
