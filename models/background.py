@@ -78,9 +78,11 @@ class Background(nn.Module):
     def check_features(self, features: Features) -> None:
         """Validate that the masses are those of the words and signatures of Φ."""
         sizes = features.vocabulary_size, features.signature_count
-        own = len(self.of_word), self.signature_count
+        counted = len(self.of_word), self.signature_count
         text = "{} words in {} signatures".format
-        expect("background", own == sizes, f"one for {text(*sizes)}", f"one for {text(*own)}")
+        expect(
+            "background", counted == sizes, f"one for {text(*sizes)}", f"one for {text(*counted)}"
+        )
 
 
 def required(context: Tensor | None) -> Tensor:
@@ -408,8 +410,8 @@ class NGramBackground(Background):
         return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
 
     def word_masses(self) -> np.ndarray:
-        own = self.ngrams.p_0.view(self.folds + 1, -1)[0].cpu().numpy()
-        return own if self.masses is None else self.masses
+        unigram = self.ngrams.p_0.view(self.folds + 1, -1)[0].cpu().numpy()
+        return unigram if self.masses is None else self.masses
 
     @property
     def size(self) -> int:

@@ -102,8 +102,8 @@ class Condition(Unconditioned):
 
     def _checked(self, labels: Tensor) -> Tensor:
         """Return the labels, if they are possible."""
-        kinds, given = len(self.sizes), labels.shape[2]
-        expect("labels", given == kinds, f"one of each of {kinds} kinds", given)
+        kinds, columns = len(self.sizes), labels.shape[2]
+        expect("labels", columns == kinds, f"one of each of {kinds} kinds", columns)
         if labels.device.type == "cpu":  # a GPU is not waited for
             most, largest = self.sizes.tolist(), labels.flatten(0, 1).amax(0).tolist()
             is_sound = all(map(le, largest, most))

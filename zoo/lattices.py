@@ -423,8 +423,8 @@ def read_lists(path: Path) -> list[NBest]:
     if not is_lattice_file(path):
         return read_nbest(path)
     texts = _references_of(path)
-    said = (line.strip().partition(" ") for line in (lines(texts) if texts.is_file() else ()))
-    references = {name: words for name, _, words in said}
+    named = (line.strip().partition(" ") for line in (lines(texts) if texts.is_file() else ()))
+    references = {name: words for name, _, words in named}
     return [lattice.nbest(SIZE, references.get(lattice.id)) for lattice in read_lattices(path)]
 
 
@@ -618,8 +618,8 @@ class _Read:
             value = number_of(name, fields[name])
             if base < 0 or (base == 0 and value <= 0):
                 expected = "a probability above 0" if base == 0 else "a base of 0 or more"
-                found = f"base={base:g} and {name}={fields[name]}"
-                raise AccordError(f"expected {expected}, found {found}")
+                fault = f"base={base:g} and {name}={fields[name]}"
+                raise AccordError(f"expected {expected}, found {fault}")
             nats = math.log(value) if base == 0 else value * (math.log(base) if base != 1 else 1)
             scores[name] = self._setting(SCALES[name]) * nats
         return _Label("" if word in HTK_SILENT else word, scores)

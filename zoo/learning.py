@@ -482,9 +482,9 @@ def _add_unit(encoder, number: int, reader: Iterator[Seen], tried: int, steps, r
     for _ in range(steps):
         seen = next(reader)
         (errors,) = torch.autograd.grad(seen.nats, seen.h)
-        read, ((before,),) = calls.pop()
+        read, ((state,),) = calls.pop()
         with torch.no_grad():
-            read, units = read.detach(), encoder.units(read, before)[..., :number]
+            read, units = read.detach(), encoder.units(read, state)[..., :number]
         heard = torch.cat([read, units], dim=-1) @ weight[: inputs + number] + weight[-1]
         start = heard.new_zeros(heard.shape[1:])
         values = recurrent_unit(heard, weight[-2].tanh(), start).flatten(0, 1)

@@ -526,8 +526,8 @@ class PrefixStates:
         if number in self.others:
             prefixes.append(self.others[number])
         for prefix in prefixes:
-            after = (self.function(prefix, word) for word in self.candidates)
-            rows = [_in_order(numbers, self.names, "features") for numbers in after]
+            values = (self.function(prefix, word) for word in self.candidates)
+            rows = [_in_order(numbers, self.names, "features") for numbers in values]
             tables.append(np.array(rows, np.float32).reshape(len(rows), len(self.names)))
         table, *other = tables
         if other and not np.array_equal(table, *other):

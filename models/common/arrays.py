@@ -204,8 +204,8 @@ def weight_files(folder: Path) -> list[Path]:
     shards = sorted(folder.glob("model-*-of-*.safetensors"))
     names = [path.name for path in shards]
     if not shards or names != shard_names(len(shards)):
-        found = ", ".join(names) or "none"
-        raise AccordError(f"{folder}: expected {WEIGHTS} or all shards of a model, found {found}")
+        present = ", ".join(names) or "none"
+        raise AccordError(f"{folder}: expected {WEIGHTS} or all shards of a model, found {present}")
     return shards
 
 

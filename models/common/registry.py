@@ -372,22 +372,24 @@ def _listing(folder: Path | None) -> dict[str, dict[str, Any]]:
 
 def listing(package: str) -> dict[str, dict[str, Any]]:
     """Import all parts of a package and describe them, group by group."""
-    own = [*Registry.of_group.values()] if package == "accord.models" else []
-    parts = [(registry.group, name, registry[name]) for registry in own for name in registry.table]
+    registries = [*Registry.of_group.values()] if package == "accord.models" else []
+    parts = [
+        (registry.group, name, registry[name]) for registry in registries for name in registry.table
+    ]
     installed = _installed(_places())
     for group in sorted(name for name in installed.groups if name.startswith("accord.")):
         for point in installed.select(group=group):
             if point.module.rpartition(".")[0] == package:
                 parts.append((group, point.name, point.load()))
-    found: dict[str, dict[str, Any]] = {}
+    descriptions: dict[str, dict[str, Any]] = {}
     for group, name, part in parts:
         description = described(part)
-        found.setdefault(group, {})[name] = {
+        descriptions.setdefault(group, {})[name] = {
             "meaning": description.meaning,
             "settings": _settings(description),
             "about": dict(description.about),
         }
-    return found
+    return descriptions
 
 
 def write_listing(package: str) -> None:

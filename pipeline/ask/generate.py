@@ -363,8 +363,8 @@ class Generator:
     def _sentence(self, generated: Generated, letters: np.random.Generator) -> NewSentence:
         ids = np.array([*self.start_ids, *generated.words, END_ID])
         states = self.constrained.automaton.states(Sentences(ids, np.array([len(ids)])))
-        after = states[len(self.start_ids) + 1 :].tolist()  # each of the generated words
-        strings = map(self.constrained.strings.get, after)
+        states_after = states[len(self.start_ids) + 1 :].tolist()  # each of the generated words
+        strings = map(self.constrained.strings.get, states_after)
         *words, end = (self._word(*row, letters) for row in zip(*generated, strings, strict=True))
         ended = generated.words[-1] == END_ID
         shown = tuple(words if ended else [*words, end])
