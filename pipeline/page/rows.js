@@ -116,7 +116,7 @@ function drawParts({ answer, expected }, at) {
   const values = { word: inItalics(words[place].form || END_MARK), bits: number(words[place].bits, 1) };
   const verdict = grammar > lexical ? sayWith("by grammar", { ...values, part: number(grammar, 1) })
     : sayWith("as a word", { ...values, part: number(lexical, 1) });
-  const key = ["pos", "inflection", "lemma", "form"].map((name, part) => make("li", {}, make("i", { className: `s${part}` }), say(`part ${name}`)));
+  const key = ["part pos", "part inflection", "part lemma", "part form"].map((name, part) => make("li", {}, make("i", { className: `s${part}` }), say(name)));
   byId("parts").replaceChildren(make("p", {}, ...verdict), make("ul", { className: "key" }, ...key));
 }
 
