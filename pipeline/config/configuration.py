@@ -160,6 +160,7 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
 
 
 def _put_on(section: str, values: Mapping, layer: Mapping, where: str) -> dict[str, Any]:
+    """Return what `put_on` returns; an error says where the layer stands."""
     try:
         return put_on(SECTIONS[section], values, layer)
     except AccordError as error:

@@ -68,11 +68,8 @@ class CorpusParams(Section):
         if SOURCE in self.labels and len(self.source) == 1:
             raise AccordError(f"labels: {SOURCE} expects several sources, got one")
         expect("source", bool(self.source), "a source, or several", "none")
-        for key, names in (
-            ("labels", self.labels),
-            ("source", self.source),
-            ("pretraining", self.pretraining or ()),
-        ):
+        for key in ("labels", "source", "pretraining"):
+            names = getattr(self, key) or ()
             expect(key, len({*names}) == len(names), "names that differ", ", ".join(names))
 
 
