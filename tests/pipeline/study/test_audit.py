@@ -98,7 +98,7 @@ def test_the_closed_preset_takes_only_the_words_of_its_tests(tmp_path, fetched, 
         fetched(source)
     run = accord.run("closed", set=changes, until="encode", runs=tmp_path)
     found = audit(run.folder)
-    assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found, {})
+    assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(run.folder, found, {})
     found = found.set_index(["model", "part"])
     for split in splits:
         leaks = found[split] == "yes"
