@@ -68,7 +68,7 @@ class Split:
         self._sum_signatures()
         # s(c, m | unk_s) of each class: (classes × cells)
         self.of_classes = np.zeros((len(self.unknown), len(self.pos)))
-        for row, word in zip(self.of_classes, self.unknown, strict=True):
+        for row, word in zip(self.of_classes, self.unknown.tolist(), strict=True):
             entries = self._entries(word)
             np.add.at(row, self.cell[entries], self.share[entries])
 

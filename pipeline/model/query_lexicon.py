@@ -69,28 +69,27 @@ def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path
     sources = {"word": np.flatnonzero(ids >= first), "feature": f"source={source}", "value": 1.0}
     of_lexicon = of_lexicon.astype({"feature": str})
     filled = pd.concat([of_lexicon, _levels(per_million), pd.DataFrame(sources)])
-    sides = [
-        features and _with_rows(NamedFeatures(features, parts.feature_names), ids, bases, filled)
-        for features in (parts.phi, parts.psi)
-    ]
+    names = parts.feature_names
+    phi = _with_rows(NamedFeatures(parts.phi, names), ids, bases, filled)
+    psi = parts.psi and _with_rows(NamedFeatures(parts.psi, names), ids, bases, filled)
     mass = np.concatenate([parts.mass(), np.full(len(new), _mass_seen_once(parts))])
     mass[ids[is_counted]] = per_million[is_counted] * 1e-6 * (1 - mass[END_ID])
     readings: dict[int, list[Reading]] = {number: [] for number in ids.tolist()}
     columns = (analyses[field].tolist() for field in Reading._fields)
     for number, *reading in zip(ids[analyses["word"]].tolist(), *columns, strict=True):
         readings[number].append(Reading(*reading))
-    by_id = {"mass": mass, "signature": sides[0].signature}
-    if sides[1]:
-        by_id["read"] = sides[1].signature
+    by_id = {"mass": mass, "signature": phi.signature}
+    if psi:
+        by_id["read"] = psi.signature
     other = ModelFolder(parts.folder, parts.config)
     other.readings = parts.readings.with_readings(new, readings, **by_id)
-    other.words, (other.phi, other.psi) = other.readings.words, sides
+    other.words, other.phi, other.psi = other.readings.words, phi, psi
     return other
 
 
 def template_settings(trained: "TrainedModel | None") -> FeaturiseParams:
     """Return the templates that read analyses, but `source`, which changes with every lexicon."""
-    if trained is None or trained.kind == "arpa":
+    if trained is None or trained.folder is None:
         raise AccordError("expected a model with features of a lexicon, such as the bundled model")
     if trained.is_exported:
         settings = read_json(trained.folder / CONFIG)["params"]["featurise"]

@@ -272,7 +272,7 @@ class KnownWords:
         `forms` are sorted. `columns` are by id, of all words.
         """
         coded, places = self.forms.with_forms(forms)
-        new = {"listed": 1, "share": np.argmax(self.columns["shares"])}
+        new = {"listed": 1, "share": int(np.argmax(self.columns["shares"]))}
         merged = {
             name: np.insert(column.astype(np.int64), places, new.get(name, 0))
             for name, column in self.columns.items()
