@@ -173,9 +173,15 @@ def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
         raise AccordError("temperature: expected an output that has one, to be fitted")
     present = float(sharpness)
 
+    scorer = TorchModel(model)
+    valid = scorer.as_read(valid)
+    states = list(scorer.states(valid))  # which no temperature changes
+
     def loss(value: float) -> float:
         sharpness.fill_(value)
-        return -float(TorchModel(model).score(valid).mean())
+        words = ((read, valid.ids[read.positions].astype(np.int64)[:, None]) for read in states)
+        scores = [scorer.log_prob_of(read.h, ids, read.context) for read, ids in words]
+        return -float(np.concatenate(scores).mean())
 
     unfitted, best = loss(present), golden_section(loss, LEAST, MOST, SEARCHES)
     if not loss(best) < unfitted:
