@@ -359,11 +359,9 @@ class ConstrainedModel(InferenceModel):
         state = context[:, -1].astype(np.int64)
         log_p = log_p[:, self.above] + self.part_share + self.weight[state]
         total = log_sum_exp(log_p)
-        if np.isneginf(total).any():
-            raise AccordError(
-                f"automaton: expected a word with mass in every state, state "
-                f"{state[np.isneginf(total)][0]} allows none"
-            )
+        if len(stuck := state[np.isneginf(total)]):
+            expected = "a word with mass in every state"
+            raise AccordError(f"automaton: expected {expected}, state {stuck[0]} allows none")
         return log_p, total
 
     def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:

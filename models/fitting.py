@@ -35,8 +35,7 @@ class Enumerable(Model, Protocol):
 def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> Tensor:
     """Return log p of every word at every position by each part: (M × N × V)."""
     log_p = [torch.from_numpy(part.log_distributions(sentences)).float() for part in parts]
-    widths = sorted({of_part.shape[1] for of_part in log_p})
-    if len(widths) > 1:
+    if len(widths := sorted({of_part.shape[1] for of_part in log_p})) > 1:
         raise AccordError(f"expected models over one vocabulary, got some over {widths} words")
     return torch.stack(log_p)
 
@@ -102,14 +101,11 @@ def score(
     The whole distributions of the parts are slow, so they are computed once for all weightings. A
     part of weight 0 is left out.
     """
-    log_p_of_texts = []
+    scores = []
     for text in texts:
-        log_p = stacked_distributions(parts, text)
-        combined = (_combined(log_p, weights) for weights in weightings)
-        log_p_of_texts.append(
-            [log_p_of_words[range(len(text.ids)), text.ids].numpy() for log_p_of_words in combined]
-        )
-    return np.concatenate(log_p_of_texts, axis=1).astype(np.float64)
+        log_p, words = stacked_distributions(parts, text), (range(len(text.ids)), text.ids)
+        scores.append([_combined(log_p, weights)[words].numpy() for weights in weightings])
+    return np.concatenate(scores, axis=1).astype(np.float64)
 
 
 def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:

@@ -148,9 +148,8 @@ def log_share(mass: np.ndarray) -> np.ndarray:
 def softmax(output: OutputContext) -> SignatureOutput:
     """One vector for each signature, and all of them compared at each step."""
     mass = signature_mass(output)
-    return over_signatures(
-        output, Softmax(len(mass), output.size, mass=mass, **tied_weights(output))
-    )
+    layer = Softmax(len(mass), output.size, mass=mass, **tied_weights(output))
+    return over_signatures(output, layer)
 
 
 def self_normalised(

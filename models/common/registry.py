@@ -295,12 +295,8 @@ class Registry(Mapping[str, Any]):
     def files(self, choice: Choice) -> list[str]:
         """Return the files that the settings of a choice name."""
         kind, settings = parted(choice)
-        known = self.part(kind).settings
-        return [
-            name
-            for key, name in settings.items()
-            if name and FILE in schema.extras(known[key].hint)
-        ]
+        of_files = [k for k, s in self.part(kind).settings.items() if FILE in schema.extras(s.hint)]
+        return [settings[key] for key in of_files if settings.get(key)]
 
     def json_schema(self) -> dict[str, Any]:
         """Describe how a part is chosen: by its name, or with its settings."""
@@ -343,12 +339,10 @@ class Several:
 
     def json_schema(self) -> dict[str, Any]:
         """Describe the mapping: a weight or the settings for each name."""
-        properties = {
-            name: schema.json_schema(WEIGHT)
-            if self.weighed
-            else {"type": "object", "properties": _settings(part)}
-            for name, part in self.registry.parts().items()
-        }
+        properties: dict[str, Any] = {}
+        for name, part in self.registry.parts().items():
+            settings = {"type": "object", "properties": _settings(part)}
+            properties[name] = schema.json_schema(WEIGHT) if self.weighed else settings
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -381,15 +375,12 @@ def listing(package: str) -> dict[str, dict[str, Any]]:
         for point in installed.select(group=group):
             if point.module.rpartition(".")[0] == package:
                 parts.append((group, point.name, point.load()))
-    descriptions: dict[str, dict[str, Any]] = {}
+    listed: dict[str, dict[str, Any]] = {}
     for group, name, part in parts:
-        description = described(part)
-        descriptions.setdefault(group, {})[name] = {
-            "meaning": description.meaning,
-            "settings": _settings(description),
-            "about": dict(description.about),
-        }
-    return descriptions
+        known = described(part)
+        entry = {"meaning": known.meaning, "settings": _settings(known), "about": {**known.about}}
+        listed.setdefault(group, {})[name] = entry
+    return listed
 
 
 def write_listing(package: str) -> None:

@@ -291,7 +291,7 @@ def expect_sum(model: object) -> None:
 def with_others(words: np.ndarray, others: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return each word, followed by the same other words: (N × 1 + M)."""
     repeated = np.broadcast_to(np.asarray(others, np.int64), (len(words), len(others)))
-    return np.concatenate([words.astype(np.int64)[:, None], repeated], axis=1)
+    return np.column_stack([words.astype(np.int64), repeated])
 
 
 def log_sum_exp(scores: np.ndarray) -> np.ndarray:
@@ -309,6 +309,5 @@ def choose(p: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     if not np.isfinite(cumulative[:, -1]).all() or not (cumulative[:, -1] > 0).all():
         raise NumericalError("no word can be drawn: expected probabilities with a positive sum")
     lots = generator.random(len(p)) * cumulative[:, -1] * (1 - 1e-12)
-    return np.array(
-        [np.searchsorted(row, lot, side="right") for row, lot in zip(cumulative, lots, strict=True)]
-    )
+    rows = zip(cumulative, lots, strict=True)
+    return np.array([np.searchsorted(row, lot, side="right") for row, lot in rows])
