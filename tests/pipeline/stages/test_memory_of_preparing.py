@@ -1,6 +1,8 @@
 """Preparing ten times the text takes no more memory."""
 
 import tracemalloc
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
@@ -45,7 +47,12 @@ def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence
         text = tmp_path / f"{sentences}.txt"
         text.write_text("".join(f"Phrase {number} d'un texte.\n" for number in range(sentences)))
         params = CorpusParams(source=(str(text),))
-        return peak(corpus.compute, params, {}, folder(tmp_path / f"split {sentences}"))
+
+        def work() -> None:
+            with TemporaryDirectory(dir=tmp_path) as out:
+                corpus.compute(params, {}, Path(out))
+
+        return peak(work)
 
     split(100)  # what is imported and cached on the way
     assert (split(6000) - split(1000)) / 5000 < 16  # bytes
