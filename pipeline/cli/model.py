@@ -22,6 +22,7 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.files import write_whole
 from accord.models.common.registry import extension
+from accord.pipeline.ask.cache import CachedScorer
 from accord.pipeline.ask.scorer import (
     GAPS,
     Context,
@@ -172,6 +173,7 @@ def score(
     prime_weight: float | None = None,
     prime_tune: Path | None = None,
     context: Context | None = None,
+    cache: bool = False,
     dynamic: float | None = None,
     labels: str | None = None,
     unit: Unit = Unit.nats,
@@ -189,6 +191,8 @@ def score(
             Face hub, or a file .arpa or .arpa.gz; by default the bundled model.
         lexicon (TABLE): Table of words that the model is to know, or to analyse otherwise: form,
             lemma, upos, feats, perhaps frequency (per million words).
+        cache: Words of the text so far are likelier where the model's state is alike, such as names
+            that come again (a continuous cache). Read the text as one: --context text.
         dynamic (RATE): Dynamic evaluation: after each sentence the weights take a step on it, at
             this learning rate. Such scores compare with each other alone. Needs torch.
         labels (KIND): Compare the perplexity with the right label of a sentence, with none and with
@@ -205,10 +209,16 @@ def score(
     scorer = load_model(run, model, lexicon)
     scorer = conditioned(scorer, condition, prime, prime_weight, prime_tune)
     if dynamic is not None:
-        if condition or prime or split:
-            raise AccordError("--dynamic: expected no --condition, --prime or --split beside it")
+        if condition or prime or split or cache:
+            raise AccordError(
+                "--dynamic: expected no --condition, --prime, --split or --cache beside it"
+            )
         scorer = extension("score.dynamic")(scorer, dynamic)
         say(f"dynamic evaluation at a rate of {dynamic:g}: the weights follow the text")
+    if cache:
+        if split:
+            raise AccordError("--cache: expected no --split beside it")
+        scorer = CachedScorer(scorer)
     total = Total(unit)
     if not json:
         echo(
