@@ -79,7 +79,7 @@ def of_spacy(scorer: Scorer) -> list:
     spacy = pytest.importorskip("spacy")
     from accord.pipeline.integrations.spacy_component import Surprisal
 
-    component = Surprisal(None, None, ["Number"])
+    component = Surprisal(None, None, ["Number"], split=False)
     component.reader = Reader(scorer, ["Number"])
     doc = component(spacy.blank("fr")(TEXT))
     return [[token._.surprisal, token._.entropy, token._.expect] for token in doc]
