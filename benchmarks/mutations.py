@@ -25,7 +25,7 @@ TESTS = {
     "models/log_linear.py": "log_linear calibration expert",
     "models/neural_spelling.py": "spelling",
     "models/spelling.py": "spelling",
-    "models/fitting.py": "calibration",
+    "models/calibration.py": "calibration",
     "models/optimisers.py": "trainer",
     "models/regularisers.py": "regularisers",
     "models/train.py": "trainer regularisers",
@@ -182,7 +182,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "known = log_p[:, 0]",
         ),
     ],
-    "models/fitting.py": [
+    "models/calibration.py": [
         (
             "a worse temperature is taken",
             "    if not loss(best) < unfitted:\n        sharpness.fill_(present)\n",

@@ -54,7 +54,7 @@ class LogLinear(OutputLayer):
         log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
 
     λ_t is one half before training. With a temperature T, all scores of signatures are divided by
-    T. T is 1 during training and is then fitted on validation text (accord.models.fitting),
+    T. T is 1 during training and is then fitted on validation text (accord.models.calibration),
     and so is the `Calibration` of rare words.
     """
 
@@ -288,7 +288,7 @@ OCTAVES = 32  # from words that are all of the text to those that are one in fou
 
 
 class Calibration(nn.Module):
-    """Two corrections, fitted by accord.models.fitting; they have no effect before.
+    """Two corrections, fitted by accord.models.calibration; they have no effect before.
 
         log p(s | K) = log B_s(K) + a_t·φ_s + θ_o(s) − log Z,    o(s) = ⌊−log₂ b_s/|s|⌋
         p(x | s, K) = μ·b(K, x)/B_s(K) + (1 − μ)·b(x)/b_s

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
+from accord.models.calibration import likeliest_weights
 from accord.models.data import Sentences
-from accord.models.fitting import likeliest_weights
 from accord.models.gpu.kernels import log_softmax_at, sum_of_rows, times_rows
 from accord.models.inference.interface import WORDS_AT_ONCE, slices
 from accord.models.inference.torch_model import TorchModel

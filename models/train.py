@@ -26,6 +26,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from accord.errors import AccordError
+from accord.models.calibration import fit_calibration, fit_temperature
 from accord.models.common.files import CURVE, PARTIAL, WEIGHTS, remove, write_whole
 from accord.models.common.weights import (
     be_deterministic,
@@ -46,7 +47,6 @@ from accord.models.data import (
     batches,
     detached,
 )
-from accord.models.fitting import fit_calibration, fit_temperature
 from accord.models.gpu.executor import Executor
 from accord.models.gpu.processes import from_first
 from accord.models.inference.torch_model import TorchModel

@@ -30,13 +30,13 @@ from accord.models.background import (
     required,
     split_terms,
 )
+from accord.models.calibration import likeliest_weights
 from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.files import load_json
 from accord.models.common.registry import FILE, about, parted
 from accord.models.common.schema import Range
 from accord.models.data import END, Sentences
 from accord.models.encoder import Layers
-from accord.models.fitting import likeliest_weights
 from accord.models.ngrams import NOTHING, Table, checked_mass, last_words, log_sums
 from accord.models.phi import Features
 from accord.pipeline.base.names import is_special

@@ -20,13 +20,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from accord.errors import AccordError, NumericalError
+from accord.models.calibration import golden_section
 from accord.models.common.checks import expect
 from accord.models.common.registry import about
 from accord.models.common.schema import Range
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.data import Sentences, State, batches, detached
 from accord.models.encoder import Encoder, Recurrent, RecurrentLayer
-from accord.models.fitting import golden_section
 from accord.models.gpu.executor import on_device
 from accord.models.inference.torch_model import TorchModel
 from accord.models.log_linear import log_linear_of

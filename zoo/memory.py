@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from accord.errors import AccordError
+from accord.models.calibration import chunks
 from accord.models.data import END, Sentences, State, detached
-from accord.models.fitting import chunks
 from accord.models.inference.interface import with_others
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel

@@ -32,10 +32,10 @@ from torch.nn.functional import normalize
 from accord.corpora.text import lines, open_bytes
 from accord.errors import AccordError
 from accord.models.background import NGrams, interpolated
+from accord.models.calibration import likeliest_weights
 from accord.models.common.files import whole, write_whole
 from accord.models.constraints import NGramAutomaton
 from accord.models.data import END, Sentences, preceding
-from accord.models.fitting import likeliest_weights
 from accord.models.gpu.kernels import rows_of
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import distributions

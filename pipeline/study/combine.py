@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from accord.errors import AccordError
-from accord.models import fitting
+from accord.models import calibration
 from accord.models.common.registry import extension
 from accord.models.data import Model
 from accord.pipeline.base.messages import say, track
@@ -45,8 +45,8 @@ def linear(
     for chosen in _choices(len(parts)):
         stacked = {split: np.stack([scores[part][split] for part in chosen]) for split in scores[0]}
         equal = np.full(len(chosen), 1 / len(chosen))
-        weights = equal if uniform else fitting.likeliest_weights(stacked["valid"])
-        log_p = {split: fitting.mixed(of_split, weights) for split, of_split in stacked.items()}
+        weights = equal if uniform else calibration.likeliest_weights(stacked["valid"])
+        log_p = {split: calibration.mixed(of_split, weights) for split, of_split in stacked.items()}
         combined.append((weights, log_p))
     return _table(parts, combined)
 
@@ -57,7 +57,7 @@ def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, Lo
 
     def nats(name: str) -> float:
         with_it = np.vstack([known, candidates[name]("valid")])
-        return -fitting.mixed(with_it, fitting.likeliest_weights(with_it)).mean()
+        return -calibration.mixed(with_it, calibration.likeliest_weights(with_it)).mean()
 
     best = min(candidates, key=nats)
     return {best: {split: candidates[best](split) for split in others[0]}}
@@ -73,15 +73,15 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     sample = valid.part(0, int(np.searchsorted(np.cumsum(valid.lengths), most)) + 1)
     if len(sample.ids) < len(valid.ids):
         say(f"the weights are tuned on {len(sample.ids):,} words of {len(valid.ids):,}")
-    tuned_on, weights = fitting.stacked_distributions(loaded, sample), []
+    tuned_on, weights = calibration.stacked_distributions(loaded, sample), []
     for chosen in _choices(len(models)):  # zero for the others
         weights.append(np.zeros(len(models)))
-        weights[-1][chosen] = fitting.likeliest_exponents(tuned_on[chosen], sample.ids)
+        weights[-1][chosen] = calibration.likeliest_exponents(tuned_on[chosen], sample.ids)
     log_p = {}
     for split, text in texts.items():
-        pieces = [*fitting.chunks(text)]
+        pieces = [*calibration.chunks(text)]
         pieces = track(pieces, f"pieces of {split}", len(pieces))
-        log_p[split] = fitting.score(loaded, weights, pieces)
+        log_p[split] = calibration.score(loaded, weights, pieces)
     combined = [
         (of_choice, {split: log_p[split][row] for split in texts})
         for row, of_choice in enumerate(weights)

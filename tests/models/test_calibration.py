@@ -13,10 +13,10 @@ from query_cases import scored
 from training_cases import RECIPE, WORDS, log_linear, model, sentences
 
 from accord.models.background import NGramBackground, kneser_ney
+from accord.models.calibration import AS_PREDICTED, fit_calibration, fit_temperature
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_tensors
 from accord.models.data import Sentences
-from accord.models.fitting import AS_PREDICTED, fit_calibration, fit_temperature
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.phi import Features

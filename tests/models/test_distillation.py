@@ -11,7 +11,7 @@ from training_cases import RECIPE, WORDS, features, model, sentences
 
 from accord.models import regularisers
 from accord.models.background import NGramBackground, kneser_ney
-from accord.models.fitting import likeliest_weights
+from accord.models.calibration import likeliest_weights
 from accord.models.recipe import Teachers
 from accord.models.regularisers import (
     LEAST_WEIGHT,

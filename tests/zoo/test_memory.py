@@ -9,8 +9,8 @@ from ngram_cases import WORDS, random_sentences
 
 import accord
 from accord.models.background import Unigram
+from accord.models.calibration import chunks, score
 from accord.models.data import END, Sentences
-from accord.models.fitting import chunks, score
 from accord.models.inference.torch_model import TorchModel
 from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe

@@ -6,7 +6,7 @@ import torch
 from network_cases import trigrams, untrained
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.fitting import (
+from accord.models.calibration import (
     chunks,
     likeliest_exponents,
     likeliest_weights,

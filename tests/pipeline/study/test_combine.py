@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord.models.fitting import likeliest_exponents, stacked_distributions
+from accord.models.calibration import likeliest_exponents, stacked_distributions
 from accord.pipeline.model.comparison import find
 from accord.pipeline.model.network import load_inference
 from accord.pipeline.study import combine

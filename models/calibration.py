@@ -1,10 +1,11 @@
-"""Fitted on text: weights of mixtures, linear (the one EM) and log-linear (Newton); calibration.
+"""Calibration on text: weights of mixtures, temperature, and the mass of rare words.
 
 p(x | K) = Σ_i w_i·p_i(x | K), the weights being positive and of sum one
 
 p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights will do
 
-Temperature and calibration of a trained model are fitted on validation text.
+Weights of linear mixtures are found by EM (the one in Accord), log-linear ones by Newton's method.
+Temperature and rare words are fitted on validation text.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
