@@ -15,7 +15,7 @@ from accord.models.spelling import WrittenText
 from accord.pipeline.ask.scorer import Scorer
 
 # The likeliest on the first third of 36 novels (results/log/context.md).
-WEIGHT = 0.12  # λ
+WEIGHT = 0.06  # λ
 SHARPNESS = 10.0  # θ
 REACH = 2000  # words that are kept
 QUERIES_AT_ONCE = 256  # positions that are compared with the kept words together
