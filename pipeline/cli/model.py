@@ -22,9 +22,9 @@ from accord.corpora.tokenise import normalise
 from accord.errors import AccordError, NotFoundError
 from accord.models.common.files import write_whole
 from accord.models.common.registry import extension
-from accord.pipeline.ask.cache import CachedScorer
 from accord.pipeline.ask.scorer import (
     GAPS,
+    CachedScorer,
     Context,
     Reader,
     Scorer,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import accord
-from accord.pipeline.ask import cache
-from accord.pipeline.ask.cache import CachedScorer, with_cache
+from accord.pipeline.ask import scorer as module
+from accord.pipeline.ask.scorer import CachedScorer, with_cache
 
 WORDS, LENGTH = 7, 12
 TEXT = "Zorglubine dort. La pomme tombe. Zorglubine mange."
@@ -32,9 +32,9 @@ def test_all_words_and_the_end_sum_to_one(place):
 def test_a_text_read_in_parts_is_the_text_read_at_once(monkeypatch):
     log_p, h, forms = random_text()
     at_once = with_cache(log_p[:, 0], h, forms)
-    monkeypatch.setattr(cache, "QUERIES_AT_ONCE", 3)
+    monkeypatch.setattr(module, "QUERIES_AT_ONCE", 3)
     assert with_cache(log_p[:, 0], h, forms) == pytest.approx(at_once)
-    monkeypatch.setattr(cache, "REACH", 2)
+    monkeypatch.setattr(module, "CACHED_WORDS", 2)
     assert with_cache(log_p[:, 0], h, forms) != pytest.approx(at_once)
 
 
