@@ -133,7 +133,7 @@ class Automata:
         position.
         """
         parsed = parse(constraints, self.as_read)
-        tests = [(place, self._passing(test)) for place, test in parsed]
+        tests = [(place, self.passing(test)) for place, test in parsed]
         last = max((place for place, _ in tests), default=0)
         masks = []
         for position in range(1, last + 2):
@@ -152,12 +152,12 @@ class Automata:
         """Return the automaton of a pattern after `start` words that may be any."""
         expression = Expression(pattern)
         masks = [
-            self._passing(_word_test(test, self.as_read)) & self._written(test)
+            self.passing(_word_test(test, self.as_read)) & self._written(test)
             for test in expression.tests
         ]
         return self._automaton(expression, masks, start)
 
-    def _passing(self, test: WordTest) -> np.ndarray:
+    def passing(self, test: WordTest) -> np.ndarray:
         """Return which known words pass a test."""
         allowed = np.ones(len(self.forms), bool)
         if test.upos or test.feats:

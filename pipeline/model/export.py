@@ -188,8 +188,10 @@ SIGNS = re.compile(r"[\[\]|`]")  # links, pictures, cells and code of Markdown
 WITHOUT_DATA = {"closed": "MIT", "guesser": "that of the lexicons it learned from"}
 # Licences that leave the choice of another one to a work that is made from the text.
 PERMISSIVE = ("public domain", "open data of the DILA")
-SHOWN = ("perplexity", "nats per word", "bits per character", "bits per character without context")
-SHOWN += ("words", "accuracy", "ties")
+SHOWN = (
+    *("perplexity", "nats per word", "bits per character", "bits per character without context"),
+    *("words", "accuracy", "ties"),
+)
 
 CARD = """---
 {header}---

@@ -138,8 +138,9 @@ class Run(OpenedRun):
         stage = job.stage
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
         say(f"{label}: running ({'forced' if forced else self._reason(model, job)})")
-        is_sharded = stage.sharded and self.shards is not None
-        compute = partial(self.shards.compute, stage) if is_sharded else stage.module.compute
+        compute = stage.module.compute
+        if stage.sharded and self.shards is not None:
+            compute = partial(self.shards.compute, stage)
         start = time.monotonic()
         artefact = job.make(
             self.store, partial(compute, job.params, job.folders), self._resumes(stage), forced

@@ -34,13 +34,14 @@ def test_what_is_typed(cases):
     def check(texts: list[str]) -> None:
         try:
             parsed = parse(texts, list)
-            built = Automata(WORDS, ANALYSES, list).by_position(texts, 0).automaton
+            automata = Automata(WORDS, ANALYSES, list)
+            built = automata.by_position(texts, 0).automaton
         except ValueError as error:
             assert len(str(error)) < 1000
             return
         for place, test in parsed:
             assert 0 <= place <= LONGEST
-            allowed = test.allowed(WORDS, ANALYSES)
+            allowed = automata.passing(test)
             for position in range(LONGEST) if not place else [place - 1]:
                 state = min(position, len(built.follow) - 1)
                 taken = built.follow[state][built.group] >= 0
