@@ -59,8 +59,8 @@ class Models:
         self.answer({"ask": "read", "model": self.names[0], "text": ""})
 
     def prepare_first(self) -> None:
-        """Read the tables of the first explanation in advance."""
-        self._worker.submit(lambda: self._model(self.names[0]).prepare()).result()
+        """Read the tables of the first explanation in advance; questions are answered meanwhile."""
+        self._model(self.names[0]).prepare()
 
     def _checked(self, question: Any) -> tuple[str, str, dict[str, Any]]:
         """Return the method, the model and the arguments of a question."""
