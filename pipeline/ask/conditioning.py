@@ -127,7 +127,8 @@ def _validation(scorer: Scorer) -> Sentences:
     encoded = _encoded(scorer, VALIDATION)
     if encoded is None:
         raise AccordError(
-            "priming: expected a weight, as the model has no validation text here to tune it on"
+            "priming: expected a weight (--prime-weight), as the model has no validation text here "
+            "to tune it on"
         )
     text, labels = read_sentences(encoded, VALIDATION), scorer.model.labels
     if labels is None or not labels.any() or text.labels is None:

@@ -704,7 +704,7 @@ NEXT = "…"
 
 def expect(
     text: str,
-    models: Scorer | Mapping[str, Scorer],
+    models: Scorer | Mapping[str, Scorer] | None = None,
     features: Sequence[str] = FEATURES,
     context: str | None = None,
 ) -> "pd.DataFrame":
@@ -743,6 +743,6 @@ def probabilities(reader: Reader, words: ReadWords) -> "pd.DataFrame":
     return pd.DataFrame(means, columns=reader.values)
 
 
-def by_name(models: Scorer | Mapping[str, Scorer]) -> Mapping[str, Scorer]:
-    """Return the models by name; a single one has none."""
-    return models if isinstance(models, Mapping) else {"": models}
+def by_name(models: Scorer | Mapping[str, Scorer] | None) -> Mapping[str, Scorer]:
+    """Return the models by name; a single one has none, and none is the bundled model."""
+    return models if isinstance(models, Mapping) else {"": models or bundled()}

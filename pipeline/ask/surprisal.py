@@ -46,7 +46,7 @@ from accord.pipeline.ask.scorer import (
 from accord.pipeline.ask.split import OF_PARTS
 from accord.pipeline.base.messages import counted, meter, say
 from accord.pipeline.base.names import END_ID
-from accord.pipeline.base.tables import read_table
+from accord.pipeline.base.tables import TABLES, read_table
 from accord.pipeline.model.metrics import wilson
 
 BAR = "|"  # between two regions of a sentence: 'Le chien | du voisin | aboie.'
@@ -140,7 +140,7 @@ OF_FEATURES = {"p_FEATURE_VALUE": "P(FEATURE=VALUE) before the word is read, for
 
 def surprisal(
     table: pd.DataFrame | str | Path,
-    models: Scorer | Mapping[str, Scorer],
+    models: Scorer | Mapping[str, Scorer] | None = None,
     *,
     column: str = "sentence",
     regions: str | None = None,
@@ -177,7 +177,7 @@ def surprisal(
 
 def surprisal_pieces(
     table: pd.DataFrame,
-    models: Scorer | Mapping[str, Scorer],
+    models: Scorer | Mapping[str, Scorer] | None,
     column: str = "sentence",
     regions: str | None = None,
     expect: Sequence[str] = (),
@@ -224,6 +224,8 @@ def of_sentences(
 ) -> pd.DataFrame:
     """Return `surprisal` by one model for a sentence, several sentences or a table."""
     if isinstance(text, str):
+        if text.endswith(TABLES) and Path(text).is_file():
+            raise AccordError(f"expected a sentence, got the name of a table; pass Path({text!r})")
         text = [text]
     if isinstance(text, Sequence):
         text = pd.DataFrame({options.get("column", "sentence"): [*text]})

@@ -191,8 +191,9 @@ def score(
             Face hub, or a file .arpa or .arpa.gz; by default the bundled model.
         lexicon (TABLE): Table of words that the model is to know, or to analyse otherwise: form,
             lemma, upos, feats, perhaps frequency (per million words).
-        cache: Words of the text so far are likelier where the model's state is alike, such as names
-            that come again (a continuous cache). Read the text as one: --context text.
+        cache: Words that the text already had are likelier, most of all in like contexts, such as
+            names that come again (a continuous cache). With --context none it reaches back to the
+            sentence's start only.
         dynamic (RATE): Dynamic evaluation: after each sentence the weights take a step on it, at
             this learning rate. Such scores compare with each other alone. Needs torch.
         labels (KIND): Compare the perplexity with the right label of a sentence, with none and with

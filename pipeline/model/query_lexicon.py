@@ -24,6 +24,7 @@ from accord.lexicon.analysis import TABLES
 from accord.models.common.registry import parted
 from accord.models.phi import Features, chosen_rows
 from accord.pipeline.base.artefact import FinishedRun, read_json
+from accord.pipeline.base.messages import say
 from accord.pipeline.base.names import CONFIG, END_ID, is_special
 from accord.pipeline.base.tables import read_table
 from accord.pipeline.config.sections import FeaturiseParams
@@ -53,8 +54,11 @@ def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path
         )
     lookup, known, first = parts.lookup, parts.vocabulary.known, len(parts.words)
     loaded = lexicon.load([str(table)], lowercase=lookup.lowercase, folder=folder_of)
+    for skipped in loaded.skipped:
+        say(f"lexicon: {skipped}")
     forms = [form for form in sorted(loaded) if not is_special(form)]
     analyses = loaded.lookup(forms)
+    _say_unknown(analyses, parts)
     new = [form for form in forms if form not in known]
     of_new = dict(zip(new, range(first, first + len(new)), strict=True))
     ids = np.array([of_new.get(form) or known[form] for form in forms])
@@ -85,6 +89,14 @@ def with_lexicon(parts: ModelFolder, trained: "TrainedModel | None", table: Path
     other.readings = parts.readings.with_readings(new, readings, **by_id)
     other.words, other.phi, other.psi = other.readings.words, phi, psi
     return other
+
+
+def _say_unknown(analyses: pd.DataFrame, parts: ModelFolder) -> None:
+    """Say which features of a table no analysis of the model has: they have no effect."""
+    known = {pair for feats in parts.readings.distinct["feats"] for pair in feats.split("|")}
+    in_table = {pair for feats in analyses["feats"].unique() for pair in feats.split("|")}
+    if unknown := sorted(in_table - known - {""}):
+        say(f"lexicon: the model knows no {', '.join(unknown[:5])}: without effect")
 
 
 def template_settings(trained: "TrainedModel | None") -> FeaturiseParams:

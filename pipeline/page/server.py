@@ -104,7 +104,7 @@ class PageServer(ThreadingHTTPServer):
             super().__init__((host, port), Handler)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise OSError(
+                raise AccordError(
                     f"{host}:{port} is in use, perhaps by another page; --port 0 takes a free port"
                 ) from None
             raise OSError(error.errno, error.strerror, f"{host}:{port}") from None

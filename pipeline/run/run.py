@@ -9,6 +9,7 @@ below it.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -276,15 +277,16 @@ class Run(OpenedRun):
             self._link(models)
 
     def _link(self, models: Mapping[str, Mapping[str, str]]) -> None:
-        """Link `stages/MODEL/STAGE` to each artefact, for people."""
+        """Link `stages/MODEL/STAGE` and `stages/report` to each artefact, for people."""
         links = self.folder / LINKS
         with suppress(OSError):  # a file system may have no links
             shutil.rmtree(links, ignore_errors=True)
             for model, stages in models.items():
-                (links / model).mkdir(parents=True)
+                place = links if model == WHOLE_RUN else links / model
+                place.mkdir(parents=True, exist_ok=True)
                 for stage, name in stages.items():
-                    target = Path(*[".."] * 3, ARTEFACTS, name)
-                    (links / model / stage).symlink_to(target, target_is_directory=True)
+                    target = os.path.relpath(self.folder.parent / ARTEFACTS / name, place)
+                    (place / stage).symlink_to(target, target_is_directory=True)
 
 
 def run(

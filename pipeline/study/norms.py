@@ -285,7 +285,7 @@ class HeldAgainst:
 
 def norms(
     source: str,
-    models: Scorer | Mapping[str, Scorer],
+    models: Scorer | Mapping[str, Scorer] | None = None,
     *,
     item: str | None = None,
     measure: str | None = None,

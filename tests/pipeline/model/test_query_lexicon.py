@@ -115,3 +115,15 @@ def test_a_model_without_features_of_a_lexicon_is_named(tiny_run, tmp_path):
         accord.load(tiny_run.folder, "rnn", table)
     with pytest.raises(ValueError, match=r"expected a table in \.tsv or \.csv, got lefff"):
         accord.load(lexicon="lefff")
+
+
+def test_what_has_no_effect_is_said(tmp_path, capsys):
+    table = tmp_path / "mine.tsv"
+    table.write_text(
+        "form\tlemma\tupos\tfeats\nzorglubine\tzorglubine\tNOUN\tGenre=Fem\nbla\tbla\tNOM\t_\n",
+        encoding="utf-8",
+    )
+    accord.load(lexicon=table)
+    said = capsys.readouterr().err
+    assert "1 row left out: unknown upos 'NOM'" in said
+    assert "the model knows no Genre=Fem: without effect" in said

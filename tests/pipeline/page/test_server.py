@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from cli_cases import answered, invoked
 
+from accord.errors import AccordError
 from accord.pipeline.page import server
 from accord.pipeline.page.server import PageServer
 
@@ -91,7 +92,7 @@ def test_only_this_machine_is_asked_unless_told(server, models):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
+        with pytest.raises(AccordError, match=f"127.0.0.1:{port}"):
             PageServer(models, port=port)
 
 
