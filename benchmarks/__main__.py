@@ -104,7 +104,7 @@ def layout(old: Path, new: Path) -> None:
 
 
 def mutate(only: str) -> None:
-    """Make fifty mistakes in the core, one by one, and list those that no test notices."""
+    """Make mistakes in the core, one by one, and list those that no test notices."""
     from benchmarks.mutate import report
 
     survivors = report(only)

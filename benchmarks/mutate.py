@@ -1,4 +1,4 @@
-"""Make fifty small mistakes in the core, one by one, and see whether the tests notice.
+"""Make small mistakes in the core, one by one, and see whether the tests notice.
 
 Each is made in a copy of the checkout, and the tests of its module are run there until one fails. A
 mutation that no test notices has survived. The tests of the copy have a cache of their own.

@@ -1,4 +1,4 @@
-"""Fifty small mistakes of the core, and the tests of each module that should notice them."""
+"""Small mistakes of the core, and the tests of each module that should notice them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,11 @@ TESTS = {
     "models/fine_tuning.py": "fine_tuning",
     "models/ngrams.py": "ngram background log_linear",
     "models/background.py": "background",
+    "models/data.py": "data",
     "models/encoder.py": "features encoders",
+    "models/transformer.py": "encoders numpy_model",
+    "models/inference/encoders.py": "numpy_model",
+    "pipeline/ask/scorer.py": "cache",
     "models/phi.py": "features",
     "models/inference/generation.py": "generation",
     "models/inference/next_word.py": "next_word",
@@ -111,6 +115,33 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "masses.append(masses[0] if masses else prior(counts))",
         ),
         ("a text in training finds itself", "if training and self.folds:", "if False:"),
+    ],
+    "models/data.py": [
+        ("a segment goes on in the next document", "begins[starts] = True", "begins[:1] = True"),
+        ("the first cut comes too late", "np.repeat(first[is_long] + shift, further)", "1"),
+    ],
+    "models/transformer.py": [
+        ("one word too many is attended to", "distance < self.reach", "distance <= self.reach"),
+        (
+            "packed texts are one text",
+            "query, key = rotated(query, packed.place)",
+            "query, key = query",
+        ),
+    ],
+    "models/inference/encoders.py": [
+        (
+            "keys are turned from the first word on",
+            "self._turn(state.read, steps)",
+            "self._turn(0, steps)",
+        ),
+        (
+            "the last key is lost",
+            "keys.shape[2] - self.reach + 1",
+            "keys.shape[2] - self.reach + 2",
+        ),
+    ],
+    "pipeline/ask/scorer.py": [
+        ("an end is cached", " & (forms[kept] >= 0)", ""),
     ],
     "models/encoder.py": [
         (

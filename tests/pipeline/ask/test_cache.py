@@ -46,3 +46,11 @@ def test_a_name_that_comes_again_is_likelier_and_a_first_word_as_it_was():
     assert cached[9].log_p > plain[9].log_p + 5
     alone = CachedScorer(scorer).score(TEXT, "none")
     assert alone[9].log_p == pytest.approx(scorer.score(TEXT, "none")[9].log_p)
+
+
+def test_an_end_is_never_kept():
+    log_p, h, forms = random_text()
+    forms[::3] = -1
+    ends = np.flatnonzero(forms < 0)[2:]
+    mixed = with_cache(log_p[:, 0], h, forms)
+    assert mixed[ends] == pytest.approx(log_p[ends, 0] + np.log1p(-module.CACHE_WEIGHT))

@@ -90,5 +90,5 @@ def test_an_exported_model_keeps_its_labels(this, tmp_path):
         tell(scorer, ["genre=loud", "source=one.tsv"])
     expected = [word.log_p for word in own.score(SENTENCE)]
     assert [word.log_p for word in given.score(SENTENCE)] == pytest.approx(expected)
-    with pytest.raises(ValueError, match="expected a weight .--prime-weight., as the model has no validation"):
+    with pytest.raises(ValueError, match=r"--prime-weight.*no validation"):
         prime(given, ["chien"])
