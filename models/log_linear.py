@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -195,7 +195,7 @@ class LogLinear(OutputLayer):
         """Return the mean nats per target, those of signatures by compiled code."""
         signatures, bias = self.signature[targets], self.scaled(terms.prior + terms.bias)
         nats = nats_of(self.scaled(h), terms.rows, bias, signatures)
-        log_mass = self.background.log_mass_of(targets.unsqueeze(1), None).squeeze(1)
+        log_mass = cast(Tensor, terms.log_mass_of_words).squeeze(1)
         return nats - log_share(log_mass, terms.log_mass[signatures]).mean()
 
     def log_prob_of(

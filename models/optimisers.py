@@ -27,8 +27,8 @@ Kind = TypeVar("Kind", bound=Optimizer)
 def uncompiled(kind: type[Kind]) -> type[Kind]:
     """Return the optimiser with methods that do not import torch's compiler.
 
-    torch wraps these methods for code that is being compiled, which Accord's is not. Their first
-    call imports the compiler: 1.8 s of every process that trains.
+    torch wraps these methods for code that is being compiled, which no optimiser here is. Their
+    first call imports the compiler: 1.8 s of every process that trains.
     """
     names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
     methods: dict[str, Any] = {name: unwrap(getattr(kind, name)) for name in names}

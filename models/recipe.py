@@ -205,6 +205,11 @@ class Recipe(Section):
         for name in ("zero_state", "source_weights"):
             in_windows = self.text != "sentences" or not getattr(self, name)
             expect(name, in_windows, "text: stream or documents", self.text)
+        if self.packs_documents:  # segments are attended to as a whole
+            reach = parted(ENCODERS.choose(self.encoder))[1]["reach"]
+            expect(
+                "bptt", self.bptt <= reach, f"at most the reach of the encoder, {reach}", self.bptt
+            )
         expect("folds", self.folds != 1, "0, or 2 or more", self.folds)
         most = max(1, self.folds)
         expect("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)

@@ -90,6 +90,8 @@ Cache = tuple[Tensor, Tensor]  # keys and values of the positions before (P × B
 
 
 class _TransformerLayer(nn.Module):
+    """Attention, the feed-forward net, and the share of the inputs that is added again."""
+
     def __init__(self, hidden: int, dropout: float, heads: int, reach: int):
         super().__init__()
         self.hidden, self.heads, self.reach = hidden, heads, reach

@@ -18,7 +18,9 @@ from accord.models.data import (
     in_columns,
     windows,
 )
+from accord.models.gpu.kernels import nats_of_classes
 from accord.models.recipe import Recipe
+from accord.models.train import prepare_batch
 
 ALONE = sentences()
 DOCUMENTS = np.arange(len(ALONE.lengths)) // 3  # three sentences each
@@ -226,3 +228,31 @@ def test_long_documents_are_read_side_by_side(monkeypatch):
     monkeypatch.setattr("accord.models.inference.interface.PIECE", 5)
     assert scored(network, ALONE._replace(documents=documents)) == pytest.approx(whole, abs=1e-4)
     assert {*read[:-1]} == {(5, 3)}
+
+
+def test_a_segment_is_no_longer_than_attention_reaches():
+    encoder = {"kind": "transformer", "reach": 8}
+    Recipe(encoder=encoder, text="documents", bptt=8)
+    with pytest.raises(
+        ValueError, match="bptt: expected at most the reach of the encoder, 8, got 9"
+    ):
+        Recipe(encoder=encoder, text="documents", bptt=9)
+
+
+@pytest.mark.parametrize("temperature", [False, True])
+def test_the_loss_that_a_gpu_compiles_and_its_gradient_are_those_of_the_output(temperature):
+    recipe = Recipe(encoder="transformer", text="documents", batch=4, bptt=7)
+    output = {"kind": "log-linear", "temperature": temperature}
+    settings = {"encoder": "transformer", "weight_dropout": 0.0, "output": output}
+    network = model(**settings).double().eval()
+    batch = prepare_batch(next(batches(TEXT, recipe, generator())), network.contexts(TEXT))
+    results = []
+    for compiled in (None, nats_of_classes):
+        network.output.compiled = compiled
+        network.zero_grad()
+        seen = network.loss(batch.words, batch.targets, batch.packed, batch.context)
+        seen.nats.backward()
+        results.append((seen.nats.item(), network.output.weight.grad.clone()))
+    (nats, gradient), (nats_compiled, gradient_compiled) = results
+    assert nats_compiled == pytest.approx(nats, rel=1e-5)
+    assert torch.allclose(gradient_compiled, gradient, atol=1e-6) and gradient.any()
